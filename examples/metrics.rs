@@ -5,58 +5,26 @@
 //! curl -s http://127.0.0.1:9464/metrics | grep supervise_
 //! ```
 //!
-//! The argument is the number of seconds after which it ends (never). The acquirer refuses now and then, and the audit falls behind.
+//! The argument is the number of seconds after which it ends (never). The shop is that of the example `night`: the acquirer refuses every
+//! second, and the audit falls behind.
 //! `data/supervise_alerts.yaml` has alert rules for Prometheus, `data/supervise_grafana.json` a board for Grafana.
 
-use std::io;
+#[path = "night/shop.rs"]
+mod shop;
+
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use metrics_exporter_prometheus::PrometheusBuilder;
 use supervise::metrics::Metrics;
-use supervise::prelude::*;
+use supervise::ActorSystem;
+
+use self::shop::Shop;
 
 const ADDRESS: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 9464);
 
-#[actor]
-#[supervise(one_for_one(max_retries = 20, within = "60s"), on(io::Error) = Restart(backoff(min = "100ms", max = "2s")))]
-struct Payments;
-
-#[actor]
-impl Payments {
-    #[handler]
-    fn gateway(&mut self, ctx: &mut Context<Self>) -> Result<GatewayRef, SpawnError> {
-        ctx.spawn("gateway", || Gateway)
-    }
-}
-
-#[actor]
-struct Gateway;
-
-#[actor]
-impl Gateway {
-    #[handler]
-    fn charge(&mut self, order: u64) -> io::Result<u64> {
-        if order.is_multiple_of(50) {
-            return Err(io::Error::new(io::ErrorKind::ConnectionRefused, "cannot reach the acquirer"));
-        }
-        Ok(order)
-    }
-}
-
-#[actor]
-struct Audit {
-    entries: u64,
-}
-
-#[actor]
-impl Audit {
-    #[handler]
-    async fn enter(&mut self) {
-        tokio::time::sleep(Duration::from_millis(60)).await;
-        self.entries += 1;
-    }
-}
+/// How many customers the shop has.
+const SESSIONS: usize = 40;
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -67,14 +35,12 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let metrics = Metrics::of(&system).every(Duration::from_secs(2)).by_path("/user/payments/*")?.start()?;
     println!("http://{ADDRESS}/metrics");
 
-    let gateway = system.spawn("payments", || Payments)?.gateway().await?;
-    let audit = system.spawn("audit", || Audit { entries: 0 })?;
+    let shop = Shop::open(&system, SESSIONS).await?;
     let mut ticks = tokio::time::interval(Duration::from_millis(50));
-    for order in 1_u64.. {
+    for tick in 1_u64.. {
         ticks.tick().await;
-        gateway.charge(order).tell()?;
-        audit.enter().tell()?;
-        if seconds.is_some_and(|seconds| order >= seconds * 20) {
+        shop.work(tick)?;
+        if seconds.is_some_and(|seconds| tick >= seconds * 20) {
             break;
         }
     }

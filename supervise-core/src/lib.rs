@@ -17,6 +17,7 @@
 //! | `actor` | [`Actor`], [`ActorRef`], [`Context`], [`Child`], [`Props`], [`Request`], [`ActorSystem`]; `cell` performs what the protocol decides, `dispatch` gives a cell its turns, `work` is the work of an actor beside its handlers |
 //! | `shutdown_plan` | phases and tasks of a coordinated shutdown, callbacks and hooks of a system's end |
 //! | `observe` | [`Event`], [`DeadLetter`] and the log: reports of what happened |
+//! | `durable` | [`durable`]: what a message store must do, and the queues of durable mailboxes (feature `durable`) |
 //! | `mailbox` | two lanes, parking, closing; generic over its messages |
 //! | `failure` | [`Failure`]: what a decider sees |
 //! | `supervision` | the protocol, pure: strategies, limits, backoff, children, restarts as a state machine |
@@ -37,6 +38,8 @@
 
 mod actor;
 mod base;
+#[cfg(feature = "durable")]
+pub mod durable;
 mod failure;
 #[doc(hidden)]
 pub mod generated;
@@ -54,16 +57,19 @@ pub mod supervision;
 pub mod testkit;
 
 pub use actor::{
-    Actor, ActorRef, ActorSystem, ActorSystemBuilder, ActorType, AlreadyWatched, Answer, AnyActor, AnyActorRef,
-    Ask, AskError, AskTimeout, AskWithin, Batching, Built, ByHand, ByRequest, Child, CircuitOpen, Configuration,
-    Context, DEFAULT_STOP_TIMEOUT, DecidedBy, DeciderTable, Decides, DecidesAll, DecidesByOuterType,
-    DeclarationDecidedBy, Declare, DefaultTable, EndReason, Envelope, EscalationsDecidedBy, Factory, FailsWith,
-    FailuresDecidedBy, GivesProps, InitializationFailed, InvalidSettings, MessageFor, NeverFails, NeverRestarts,
-    NoRuleFor, Props, ProtocolRef, RefOf, Reply, ReplySlot, ReplyTo, Request, Rule, Ruled, RulesUseOneNameFor,
-    RuntimeGone, SendError, SendErrorReason, SpawnError, SpentInstance, StartError, StashOverflow, StoppingTable,
-    SupervisedBy, SupervisionTable, Supervisor, Task, TaskOutput, Terminated, TimerKey, TotalTable, TypedRef,
-    Unchecked, UndeclaredChild, WatchableBy, Watches, WatchesAny, Work, WorkId,
+    Actor, ActorRef, ActorSystem, ActorSystemBuilder, ActorType, AddRuleFor, AlreadyWatched, Answer, AnyActor,
+    AnyActorRef, Ask, AskError, AskTimeout, AskWithin, AwaitedInAnAsyncBlock, Batching, Built, ByHand, ByRequest,
+    Child, CircuitOpen, Configuration, Context, DEFAULT_STOP_TIMEOUT, DecidedBy, DeciderTable, Decides,
+    DecidesAll, DecidesByOuterType, DeclarationDecidedBy, Declare, DefaultTable, EndReason, Envelope,
+    EscalationsDecidedBy, Factory, FailsWith, FailuresDecidedBy, GivesProps, HasOneRuleOrOneSpellingFor,
+    InitializationFailed, InvalidSettings, MessageFor, NeverFails, NeverRestarts, Ordinary, Props, ProtocolRef,
+    RefOf, Reply, ReplySlot, ReplyTo, Request, Rule, Ruled, RuntimeGone, SendError, SendErrorReason, SpawnError,
+    SpentInstance, StartError, StashOverflow, StoppingTable, SupervisedBy, SupervisionTable, Supervisor, Task,
+    TaskOutput, Terminated, TimerKey, TotalTable, Transient, TypedRef, Unchecked, UndeclaredChild, WatchableBy,
+    Watches, WatchesAny, Work, WorkId,
 };
+#[cfg(feature = "durable")]
+pub use actor::{Durable, Keyed};
 pub use base::{ActorName, ActorPath, InvalidName, InvalidPath, Uid};
 pub use failure::{During, Failure, FailureKind, PermanentEnded, Stage};
 pub use inspect::{

@@ -58,6 +58,10 @@ use syn::parse::{Parse, ParseStream};
 ///
 #[doc = bounded_arguments!()]
 ///
+/// The arguments in `durable(..)`:
+///
+#[doc = durable_arguments!()]
+///
 /// ## `#[actor(..)]` on an impl block
 ///
 #[doc = block_arguments!()]
@@ -70,8 +74,9 @@ use syn::parse::{Parse, ParseStream};
 ///
 #[doc = child_arguments!()]
 ///
-/// For a field of type `Child<Pool<..>>` or `Child<BackoffSupervisor<..>>`, the closure returns props. For a field of type
-/// `Children<K, A>`, it returns a template of the key. Keyed children take `name` and `idle` only.
+/// For a field of type `Child<Pool<..>>`, `Child<BackoffSupervisor<..>>` or `Child<CircuitBreaker<..>>`, the closure returns
+/// props. For a field of type `Children<K, A>`, it returns a template of the key. Keyed children take `name`, `idle` and
+/// `limit` only.
 ///
 /// `#[child(given)]` on a field of type `Child<..>` says that the constructor gets the value from another actor's field.
 ///

@@ -298,6 +298,7 @@ fn empty_clauses_and_unfinished_settings_hold() {
     for block in [
         "impl Feed { #[handler] fn fetch(&mut self) where {} }",
         "impl Feed { #[handler] fn fetch<>(&mut self) {} }",
+        "impl Feed { #[stash_while] fn is_closed() -> bool { true } }",
     ] {
         check("", block, actor).unwrap();
     }

@@ -275,3 +275,27 @@ fn a_protocol_and_an_actor_joined() {
     let file = syn::parse2(joined).expect("the output is Rust");
     expect_file!["snapshots/joined.rs"].assert_eq(&prettyplease::unparse(&file));
 }
+
+#[test]
+fn a_durable_actor() {
+    crate::block::parse::stored::switch::on(|| {
+        check(
+            r#"
+            #[actor(mailbox = durable(window = 8, crashes = 2))]
+            struct Orders;
+
+            #[actor]
+            impl Orders {
+                #[handler(stored_as = "order", also = ["put"], redeliver = 2)]
+                fn place(&mut self, order: Order, r#type: u8) {}
+                #[handler(transient)]
+                fn socket(&mut self, socket: Socket) {}
+                #[cfg(unix)]
+                #[handler(inline)]
+                fn empty(&self) {}
+            }
+            "#,
+            &expect_file!["snapshots/durable.rs"],
+        );
+    });
+}

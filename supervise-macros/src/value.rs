@@ -184,6 +184,7 @@ macro_rules! values {
 
 values! {
     u32: None,
+    usize: None,
     Duration: Some(("constant_length", "positive")),
     f64: Some(("constant_share", "share")),
 }

@@ -29,6 +29,7 @@
 //! - `console` (feature `console`) shows what is wrong in a running system.
 //! - `metrics` (feature `metrics`) measures a running system for Prometheus and others.
 //! - `spans` (feature `spans`) gives each message a span of `tracing`.
+//! - `durable` (feature `durable`) keeps what was accepted across crashes.
 //! - `testkit` (feature `testkit`) gives each test a private system on a paused clock.
 //! - [`Actor`] and [`Supervisor`] are the traits that the attributes implement. You can implement them by hand.
 //! - [`docs::cookbook`] covers what services need, with programs that run.
@@ -45,6 +46,8 @@ pub use supervise_core::*;
 
 #[cfg(feature = "console")]
 pub mod console;
+#[cfg(feature = "durable")]
+pub mod durable;
 #[cfg(any(feature = "console", feature = "metrics"))]
 #[cfg_attr(not(feature = "console"), allow(dead_code, reason = "the metrics need a part of it"))]
 mod marks;
@@ -68,6 +71,8 @@ pub mod docs {
     pub mod cookbook {
         #[doc = include_str!("../docs/cookbook/service.md")]
         pub mod service {}
+        #[doc = include_str!("../docs/cookbook/shutdown.md")]
+        pub mod shutdown {}
         #[doc = include_str!("../docs/cookbook/http.md")]
         pub mod http {}
         #[doc = include_str!("../docs/cookbook/tasks.md")]
@@ -109,6 +114,9 @@ pub mod docs {
         #[doc = include_str!("../docs/guides/tokio_tasks.md")]
         pub mod tokio_tasks {}
     }
+    #[cfg(feature = "durable")]
+    #[doc = include_str!("../docs/durable.md")]
+    pub mod durable {}
     #[cfg(feature = "console")]
     #[doc = include_str!("../docs/console.md")]
     pub mod console {}

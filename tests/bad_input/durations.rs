@@ -199,7 +199,7 @@ fn what_can_be_no_backoff_or_window_is_refused_in_words() {
     );
     assert_eq!(
         refused(|| ignore(Backoff::exponential(Duration::MAX, Duration::ZERO))),
-        "the shortest delay of a backoff must not exceed the longest"
+        "the shortest delay of a backoff must not be longer than the longest: write a smaller `min` or a larger `max`"
     );
     assert!(refused(|| ignore(Backoff::linear(Duration::ZERO, Duration::ZERO))).contains("longer than zero"));
     assert!(refused(|| ignore(Strategy::one_for_one().within(Duration::ZERO))).contains("longer than zero"));

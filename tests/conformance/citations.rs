@@ -26,6 +26,7 @@ const SOURCES: [(Citing, &str); 8] = [
     (Citing::Tests, "tests/conformance"),
     (Citing::Tests, "tests/console"),
     (Citing::Tests, "tests/scenarios"),
+    (Citing::Tests, "tests/durable"),
     (Citing::Tests, "tests/simulation"),
     (Citing::Tests, "tests/stress"),
     (Citing::Code, "supervise-core/src"),

@@ -17,6 +17,7 @@ mod hierarchies;
 mod initialization;
 mod keyed;
 mod keyed_hostile;
+mod keyed_limit;
 mod lifecycle;
 mod limits;
 mod log;

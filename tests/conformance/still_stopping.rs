@@ -56,10 +56,37 @@ async fn csd_20_the_log_names_the_actors_that_hold_up_the_end_of_a_system(system
     assert!(lines[0].contains("waited=5s") && lines[1].contains("waited=10s"), "{lines:?}");
 }
 
+/// Stops its last child first.
+#[actor]
+struct Office {
+    #[child(|_| || Keeper)]
+    first: Child<Keeper>,
+    #[child(|_| || Slow)]
+    second: Child<Slow>,
+    #[child(|_| || Keeper)]
+    third: Child<Keeper>,
+}
+
+#[actor]
+impl Office {}
+
+/// Rules 9.2, 14.4.
+#[supervise::test]
+async fn csd_22_a_declared_child_whose_turn_to_stop_has_not_come_is_not_named(system: &TestSystem) {
+    let log = Log::open();
+    let office = || Office { first: Child::default(), second: Child::default(), third: Child::default() };
+    system.spawn("office", office).unwrap();
+    system.settle().await;
+    system.terminate().await;
+    let lines = waits(&log);
+    let waits = "message=still waiting for the end of supervise://test/user/office/second (stopping) ";
+    assert!(lines.len() == 2 && lines.iter().all(|line| line.contains(waits)), "{lines:?}");
+}
+
 /// Rule 16.2.
 #[test]
 fn csd_21_the_log_names_the_actors_for_which_a_phase_waited_too_long() {
-    let phase = Phase::new(Phase::SERVICE_STOP).timeout(Duration::from_secs(2));
+    let phase = Phase::new(Phase::SERVICE_STOP).timeout(Duration::from_millis(2_004));
     let settings = ShutdownSettings::new().phase(phase);
     testkit::run_with(ActorSystem::builder("test").coordinated_shutdown(settings), async |system| {
         let log = Log::open();
@@ -70,7 +97,10 @@ fn csd_21_the_log_names_the_actors_for_which_a_phase_waited_too_long() {
         slow.actor_ref().stop();
         shutdown.run("test").await.unwrap();
         let lines = waits(&log);
-        assert!(lines[0].contains("waited=2s"), "{lines:?}");
+        // The times are rounded.
+        assert!(lines[0].contains("waited=2s "), "{lines:?}");
+        let took_too_long = log.warnings().into_iter().find(|line| line.contains("took too long")).unwrap();
+        assert!(took_too_long.contains("timeout=2s "), "{took_too_long}");
         assert!(
             lines[0].contains("supervise://test/user/slow (stopping)") && !lines[0].contains("quick"),
             "{lines:?}"

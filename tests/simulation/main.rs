@@ -1,6 +1,7 @@
 //! Runs the supervision protocol in many cells, without a runtime: every interleaving of small worlds, and long random
 //! runs of large ones. `tests/README.md` says how to run it for longer.
 
+mod durable;
 mod explore;
 mod fault;
 mod invariants;

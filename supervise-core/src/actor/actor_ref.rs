@@ -127,7 +127,25 @@ impl<A: Actor> ActorRef<A> {
     ///
     /// If the actor has stopped, or its bounded mailbox is full and refuses messages. The error holds the message.
     pub fn tell(&self, message: impl MessageFor<A>) -> Result<(), SendError<A::Message>> {
+        #[cfg(feature = "durable")]
+        if const { A::DURABLE.is_some() } {
+            return self.tell_stored(message.into_message());
+        }
         self.push(message.into_message())
+    }
+
+    /// Puts a stored message into the lane. Gives it back if the lane is closed.
+    #[cfg(feature = "durable")]
+    pub(crate) fn push_accepted(&self, message: A::Message) -> Result<(), A::Message> {
+        let task = self.mailbox().push_accepted(message)?;
+        self.core().run(task);
+        Ok(())
+    }
+
+    /// Calls the actor, which waits for something that the store has done.
+    #[cfg(feature = "durable")]
+    pub(crate) fn wake(&self) {
+        self.core().run(self.mailbox().wake());
     }
 
     /// The same ref under another actor type with the same messages. It reaches this actor.
@@ -459,14 +477,36 @@ impl AnyActorRef {
 
     /// Stops the actor after it has handled all earlier messages. Like [`stop`](Self::stop), this is a stop by request.
     pub fn poison(&self) {
-        // If the actor has already ended, there is nothing to do.
-        let _gone = self.0.push_control(Control::PoisonPill);
+        self.behind_everything(|me| {
+            // If the actor has already ended, there is nothing to do.
+            let _gone = me.0.push_control(Control::PoisonPill);
+        });
+    }
+
+    /// Does something behind everything that the actor was sent: the messages of a durable mailbox may not be in the lane yet.
+    /// Rule 27.10.
+    pub(crate) fn behind_everything(&self, act: impl FnOnce(&Self) + Send + 'static) {
+        #[cfg(feature = "durable")]
+        if let Some(outlet) = self.core().outlet() {
+            let me = self.clone();
+            return outlet.inbox.control(outlet, Box::new(move || act(&me)));
+        }
+        act(self);
     }
 
     /// Stops the actor when it has handled the messages that wait, and refuses further messages. See
     /// [`ActorRef::stop_when_drained`].
     pub fn stop_when_drained(&self) {
-        self.0.drain(Control::PoisonPill);
+        self.drain_behind_everything(Control::PoisonPill);
+    }
+
+    /// Refuses messages from now on, and puts `last` behind those that were sent.
+    pub(crate) fn drain_behind_everything(&self, last: Control) {
+        #[cfg(feature = "durable")]
+        if let Some(outlet) = self.core().outlet() {
+            outlet.refuse();
+        }
+        self.behind_everything(|me| me.0.drain(last));
     }
 
     /// Ends the delay after which this actor would be restarted. See [`ActorRef::retry_now`].
@@ -478,9 +518,11 @@ impl AnyActorRef {
 
     /// Makes the actor fail with [`Killed`](crate::FailureKind::Killed) after it has handled all earlier messages.
     pub fn kill(&self) {
-        if self.0.push_control(Control::Kill).is_err() {
-            self.core().dead_letter("Kill", DeadLetterReason::Stopped);
-        }
+        self.behind_everything(|me| {
+            if me.0.push_control(Control::Kill).is_err() {
+                me.core().dead_letter("Kill", DeadLetterReason::Stopped);
+            }
+        });
     }
 
     /// Whether the actor has ended.

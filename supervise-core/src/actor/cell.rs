@@ -20,6 +20,8 @@
 //! 3. Every drop of a user's value is contained (rule 11.2), each on its own: see [`UserValue`](crate::base::UserValue).
 
 mod any_seat;
+#[cfg(feature = "durable")]
+mod deliveries;
 mod effect_runner;
 mod on_demand;
 mod redelivery;

@@ -142,6 +142,9 @@ struct Declaration<A> {
     factory: Kept<AnyFactory<A>>,
     /// The settings of [`Props`], if the field was declared with some.
     given: Mutex<Option<Given>>,
+    /// The queue of its durable mailbox, from its [`Props`].
+    #[cfg(feature = "durable")]
+    queue: Mutex<Option<Arc<str>>>,
     decider: Kept<Decider>,
 }
 
@@ -179,6 +182,10 @@ impl<A: Actor> AnyDeclaration for Declaration<A> {
                 props = props.with_policy::<A>(strategy, table, decide).marked();
             }
         }
+        #[cfg(feature = "durable")]
+        if let Some(queue) = locked(&self.queue).clone() {
+            props = props.queue(queue);
+        }
         if let Some(ask_timeout) = given.and_then(|given| given.ask_timeout) {
             props = props.ask_timeout(ask_timeout);
         }
@@ -196,7 +203,14 @@ impl<A: Actor> AnyDeclaration for Declaration<A> {
 impl<A> Declaration<A> {
     fn new() -> Self {
         let (factory, decider) = (Kept::default(), Kept::default());
-        Self { current: Mutex::new(None), factory, given: Mutex::new(None), decider }
+        Self {
+            current: Mutex::new(None),
+            factory,
+            given: Mutex::new(None),
+            #[cfg(feature = "durable")]
+            queue: Mutex::new(None),
+            decider,
+        }
     }
 
     fn current(&self) -> MutexGuard<'_, Option<ActorRef<A>>> {
@@ -339,12 +353,21 @@ impl<'a, P> Declare<'a, P> {
         props: Props<A, C, T>,
     ) {
         let Props { factory, mailbox, settings, .. } = props.marked::<NeverFails, A>();
-        let Settings { stop_timeout, ask_timeout, policy } =
-            settings.map_or_else(Settings::default, |settings| *settings);
+        let Settings {
+            stop_timeout,
+            ask_timeout,
+            policy,
+            #[cfg(feature = "durable")]
+            queue,
+        } = settings.map_or_else(Settings::default, |settings| *settings);
         let shape = policy.as_ref().map(|policy| (policy.strategy, policy.table));
         self.place(parent, field, |slot| {
             slot.factory.replace(Some(factory.into_inner()));
             slot.decider.replace(policy.map(|policy| policy.decide.into_inner()));
+            #[cfg(feature = "durable")]
+            {
+                *locked(&slot.queue) = queue;
+            }
             *locked(&slot.given) = Some(Given { mailbox, stop_timeout, ask_timeout, policy: shape });
         });
     }

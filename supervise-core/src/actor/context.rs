@@ -46,6 +46,9 @@ struct Rare<A: Actor> {
     works: Works<A>,
     /// What the table of this instance takes from its settings.
     configuration: Option<Arc<Configuration>>,
+    /// The delivery of the stored message that is being handled.
+    #[cfg(feature = "durable")]
+    delivery: Option<crate::durable::Delivery>,
     /// The slot that the handler has taken, if its asker waits for the next delivery of a message that fails.
     lent: Option<Weak<dyn ErasedSlot>>,
 }
@@ -90,6 +93,21 @@ impl<A: Actor> Context<A> {
         self.cell.core.parent.as_ref()
     }
 
+    /// The delivery of the message that is being handled, if the mailbox is durable and the message is stored. Messages of
+    /// transient handlers, timers and receive timeouts have none. In a handler with `batch` it is that of the last message.
+    /// Rule [27.6](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.6).
+    #[cfg(feature = "durable")]
+    pub fn delivery(&self) -> Option<crate::durable::Delivery> {
+        self.rare.as_ref()?.delivery
+    }
+
+    #[cfg(feature = "durable")]
+    pub(crate) fn set_delivery(&mut self, delivery: Option<crate::durable::Delivery>) {
+        if delivery.is_some() || self.rare.is_some() {
+            self.rare().delivery = delivery;
+        }
+    }
+
     /// Resets the backoff that delays this actor's restarts. Meant for `reset_after = manual`.
     pub fn reset_backoff(&mut self) {
         if let Some(parent) = self.parent() {
@@ -110,7 +128,7 @@ impl<A: Actor> Context<A> {
     /// told at once. The actor thereby ends by itself, as with [`stop_self`](Self::stop_self)
     /// (rule [23.4](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-23.4)).
     pub fn stop_when_drained(&mut self) {
-        self.me_any().0.drain(Control::StopSelf);
+        self.me_any().drain_behind_everything(Control::StopSelf);
     }
 
     /// Ends this actor because it is not needed now, after it has handled the messages that were sent before. If it is one of
@@ -146,6 +164,11 @@ impl<A: Actor> Context<A> {
     /// Spawns a child. The ref can be used at once. The factory runs on the child's own turn, and again at each restart. So
     /// it cannot move a captured value into the actor; clone the value inside the factory. For an actor that owns something
     /// that cannot be made again, such as a socket, use [`spawn_once`](Self::spawn_once) under a table that never restarts.
+    ///
+    /// If the child cannot start, this actor's table decides. Without a table, the child stops for good, and asks to it fail with
+    /// [`AskError::StoppedByFailure`](crate::AskError::StoppedByFailure). To try again after growing delays, write
+    /// `on(InitializationFailed) = Restart` in the table
+    /// (rule [3.3](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-3.3)).
     ///
     /// # Errors
     ///
@@ -477,7 +500,14 @@ impl<A: Actor> Context<A> {
 
     fn rare(&mut self) -> &mut Rare<A> {
         self.rare.get_or_insert_with(|| {
-            Box::new(Rare { watch_messages: HashMap::new(), works: Works::new(), configuration: None, lent: None })
+            Box::new(Rare {
+                watch_messages: HashMap::new(),
+                works: Works::new(),
+                configuration: None,
+                #[cfg(feature = "durable")]
+                delivery: None,
+                lent: None,
+            })
         })
     }
 

@@ -17,6 +17,8 @@ use crate::actor::context::Context;
 use crate::actor::death_watch::{AnyActor, Terminated};
 use crate::actor::description::{ActorType, DeciderTable};
 use crate::actor::envelope::ReplySlot;
+#[cfg(feature = "durable")]
+use crate::durable::fields::{CodecError, Decoder, Encoded};
 use crate::failure::{During, Failure};
 use crate::mailbox::MailboxKind;
 use crate::supervision::{ChildInfo, ChildSpec, Directive, Strategy, default_decider};
@@ -52,6 +54,11 @@ pub trait Supervisor: Sized + 'static {
     /// How long asks of this actor wait for the reply, unless the asker sets a limit. `None` means the limit of the system.
     /// Rule [19.6](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-19.6).
     const ASK_TIMEOUT: Option<Duration> = None;
+
+    /// The settings of the actor's durable mailbox, if it has one.
+    /// Rule [27.1](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.1).
+    #[cfg(feature = "durable")]
+    const DURABLE: Option<crate::durable::DurableMailbox> = None;
 
     /// How many messages [`Actor::stash_while`] may set aside. If one more arrives, the actor fails.
     const STASH_CAPACITY: usize = usize::MAX;
@@ -311,12 +318,61 @@ pub trait Actor: Supervisor + Send {
         drop(reply);
     }
 
+    /// The place for the ticket of a stored message. `#[actor]` writes it.
+    #[cfg(feature = "durable")]
+    #[doc(hidden)]
+    fn slot(message: &mut Self::Message) -> Option<&mut ReplySlot> {
+        let _ = message;
+        None
+    }
+
+    /// Whether the message is stored and has its ticket. `#[actor]` writes it.
+    #[cfg(feature = "durable")]
+    #[doc(hidden)]
+    fn is_stored(message: &Self::Message) -> bool {
+        let _ = message;
+        false
+    }
+
+    /// The message as a durable mailbox stores it, or `None` if it is not stored. `#[actor]` writes it.
+    #[cfg(feature = "durable")]
+    #[doc(hidden)]
+    fn encode(message: &Self::Message) -> Result<Option<Encoded>, CodecError> {
+        let _ = message;
+        Ok(None)
+    }
+
+    /// The message that was stored under this name, or `None` if there is no such handler. `#[actor]` writes it.
+    #[cfg(feature = "durable")]
+    #[doc(hidden)]
+    fn decode(kind: &str, arguments: &Decoder<'_>) -> Result<Option<Self::Message>, CodecError> {
+        let _ = (kind, arguments);
+        Ok(None)
+    }
+
+    /// The name of the message that was stored under this name. `#[actor]` writes it.
+    #[cfg(feature = "durable")]
+    #[doc(hidden)]
+    fn stored_message(kind: &str) -> Option<&'static str> {
+        let _ = kind;
+        None
+    }
+
     /// A short name of the message's kind, for dead letters and events.
     fn message_name(message: &Self::Message) -> &'static str {
         let _ = message;
         std::any::type_name::<Self::Message>()
     }
 }
+
+/// An actor whose mailbox is durable: `#[actor(mailbox = durable)]` on the type writes it.
+#[cfg(feature = "durable")]
+#[diagnostic::on_unimplemented(
+    message = "the mailbox of `{Self}` is not durable",
+    label = "its messages live in memory",
+    note = "write `#[actor(mailbox = durable)]` above the type"
+)]
+pub trait Durable: Supervisor {}
 
 /// What a child's factory may return: the actor, or a `Result` of it.
 #[diagnostic::on_unimplemented(
@@ -376,7 +432,7 @@ where
 
 /// The table of `Self` has a rule for the failure `E`.
 ///
-/// `#[supervise]` writes one impl: for each `E` that [a rule](RulesUseOneNameFor) names, or for every `E` where the table has
+/// `#[supervise]` writes one impl: for each `E` that [a rule](HasOneRuleOrOneSpellingFor) names, or for every `E` where the table has
 /// `on(_)`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no supervision rule for the failure `{E}`",
@@ -385,16 +441,17 @@ where
 )]
 pub trait Decides<E: ?Sized> {}
 
-/// All rules of the table of `Self` for the error `E` name it in the same way.
+/// The table of `Self` has one rule for the error `E`, or all its rules for `E` spell the type in the same way.
 ///
-/// `#[supervise]` writes an impl for each error that the rules name. Two names of one type, such as `io::Error` and
-/// `std::io::Error`, are two impls, which rustc refuses: a rule under the second name would never match.
+/// `#[supervise]` writes an impl for each error that the rules name. Two spellings of one type, such as `io::Error`
+/// and `std::io::Error`, are two impls, which rustc refuses: a rule in the second spelling would never match. rustc then shows only the
+/// name of this trait, so the name says what to do.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no supervision rule for the failure `{E}`",
     label = "this child can fail with `{E}`, or escalate it, and `{Self}` does not say what happens then",
     note = "add a rule: `#[supervise(.., on({E}) = Restart)]` on `{Self}` (or `Resume`, `Stop`, `Escalate`)"
 )]
-pub trait RulesUseOneNameFor<E: ?Sized> {}
+pub trait HasOneRuleOrOneSpellingFor<E: ?Sized> {}
 
 /// Stands for failed starts in [`Decides`], as `InitializationFailed` in a rule does: a child may escalate the failed start of one of
 /// its own children, with an error of any type. Rule 3.9.

@@ -117,6 +117,10 @@ impl ActorType {
         (self.0)()
     }
 
+    pub(crate) fn id(self) -> TypeId {
+        (self.description().id)()
+    }
+
     pub(crate) fn declared_children(self) -> impl DoubleEndedIterator<Item = (ChildSpec, ActorType)> {
         let TypeDescription { children, child_types, .. } = self.description();
         children.iter().copied().zip(child_types.iter().copied())
@@ -125,7 +129,7 @@ impl ActorType {
 
 impl PartialEq for ActorType {
     fn eq(&self, other: &Self) -> bool {
-        (self.description().id)() == (other.description().id)()
+        self.id() == other.id()
     }
 }
 

@@ -426,10 +426,13 @@ impl Resident {
         work: impl Fn(&Dispatcher, &mut TaskContext<'_>) -> Poll<()> + Send + Sync + 'static,
     ) {
         let mut resident = Self { system: Arc::clone(system), finished: false };
-        drop(system.runtime().spawn(async move {
+        let task = system.runtime().spawn(async move {
             poll_fn(|cx| work(resident.system.dispatcher(), cx)).await;
             resident.finish();
-        }));
+        });
+        #[cfg(all(feature = "durable", feature = "testkit"))]
+        system.dies(task.abort_handle());
+        drop(task);
     }
 
     fn finish(&mut self) {

@@ -52,6 +52,18 @@ impl<M> Envelope<M> {
         (self.message, self.reply)
     }
 
+    /// Whether it is stored and has its ticket.
+    #[cfg(feature = "durable")]
+    pub(crate) fn is_stored(&self) -> bool {
+        self.reply.ticketed().is_some()
+    }
+
+    /// The asker's slot, or the ticket of a stored message.
+    #[cfg(feature = "durable")]
+    pub(crate) fn slot(&mut self) -> &mut ReplySlot {
+        &mut self.reply
+    }
+
     /// Sets the asker's slot of a copy.
     pub(crate) fn reattach(&mut self, reply: ReplySlot) {
         self.reply = reply;
@@ -99,13 +111,49 @@ pub struct ReplySlot(Option<Arc<dyn ErasedSlot>>);
 
 impl ReplySlot {
     /// Whether the message was asked. Also `true` if the asker has given up in the meantime.
-    pub const fn is_asked(&self) -> bool {
+    pub fn is_asked(&self) -> bool {
+        #[cfg(feature = "durable")]
+        if let Some(ticketed) = self.ticketed() {
+            return ticketed.is_asked();
+        }
         self.0.is_some()
     }
 
     /// Whether the message was asked and its asker waits no more, see [`ReplyTo::is_abandoned`](crate::ReplyTo::is_abandoned).
     pub fn is_abandoned(&self) -> bool {
+        #[cfg(feature = "durable")]
+        if let Some(ticketed) = self.ticketed() {
+            return ticketed.is_abandoned();
+        }
         self.0.as_ref().is_some_and(is_abandoned)
+    }
+
+    /// The ticket of a stored message, and its asker.
+    #[cfg(feature = "durable")]
+    fn ticketed(&self) -> Option<&super::stored::Ticketed> {
+        self.0.as_ref()?.ticketed()
+    }
+
+    /// Takes the ticket of a stored message. Leaves its asker.
+    #[cfg(feature = "durable")]
+    pub(crate) fn take_ticket(&mut self) -> Option<Arc<crate::durable::Ticket>> {
+        let (ticket, asker) = self.ticketed()?.take();
+        let ticketed = std::mem::replace(&mut self.0, asker);
+        drop(ticketed);
+        ticket
+    }
+
+    /// Takes the asker's slot.
+    #[cfg(feature = "durable")]
+    pub(crate) fn take(&mut self) -> Option<Arc<dyn ErasedSlot>> {
+        self.0.take()
+    }
+
+    /// Puts a stored message's ticket beside its asker.
+    #[cfg(feature = "durable")]
+    pub(crate) fn put_ticket(&mut self, ticket: Arc<crate::durable::Ticket>) {
+        let asker = self.0.take();
+        self.0 = Some(Arc::new(super::stored::Ticketed::new(ticket, asker)));
     }
 
     /// Gives the reply to the asker, if there is one.
@@ -135,6 +183,13 @@ impl ReplySlot {
     pub(crate) fn into_erased(self) -> Option<Arc<dyn ErasedSlot>> {
         // The rest has nothing to drop.
         ManuallyDrop::new(self).0.take()
+    }
+}
+
+#[cfg(feature = "durable")]
+impl From<Option<Arc<dyn ErasedSlot>>> for ReplySlot {
+    fn from(slot: Option<Arc<dyn ErasedSlot>>) -> Self {
+        Self(slot)
     }
 }
 
@@ -186,7 +241,7 @@ where
 }
 
 #[diagnostic::do_not_recommend]
-impl<A: Actor, T: Send + 'static> MessageFor<A, ByRequest> for Request<'_, A, T> {
+impl<A: Actor, T: Send + 'static, K> MessageFor<A, ByRequest> for Request<'_, A, T, K> {
     fn into_message(self) -> A::Message {
         Self::into_message(self)
     }

@@ -24,6 +24,8 @@ mod props;
 mod protocol_ref;
 mod reply;
 mod request;
+#[cfg(feature = "durable")]
+mod stored;
 mod system;
 mod table;
 mod waits_for;
@@ -43,10 +45,12 @@ pub use self::configuration::{Configuration, InvalidSettings};
 pub use self::context::{AlreadyWatched, Context};
 pub(crate) use self::control::Control;
 pub use self::death_watch::{AnyActor, Terminated};
+#[cfg(feature = "durable")]
+pub use self::definition::Durable;
 pub use self::definition::{
     Actor, Built, DEFAULT_STOP_TIMEOUT, DecidedBy, Decides, DecidesAll, DeclarationDecidedBy,
-    EscalationsDecidedBy, FailsWith, FailuresDecidedBy, InitializationFailed, NeverFails, NeverRestarts, RefOf,
-    Ruled, RulesUseOneNameFor, SupervisedBy, Supervisor, WatchableBy, Watches, WatchesAny,
+    EscalationsDecidedBy, FailsWith, FailuresDecidedBy, HasOneRuleOrOneSpellingFor, InitializationFailed,
+    NeverFails, NeverRestarts, RefOf, Ruled, SupervisedBy, Supervisor, WatchableBy, Watches, WatchesAny,
 };
 pub(crate) use self::description::ActorDescription;
 pub use self::description::{ActorType, DeciderTable, Rule};
@@ -58,10 +62,15 @@ pub use self::props::{GivesProps, Props, SpentInstance};
 pub use self::protocol_ref::{Behind, ProtocolRef};
 pub use self::reply::{Answer, Reply, ReplyTo};
 pub(crate) use self::reply::{BatchSlot, answer, drop_because, typed};
-pub use self::request::{Ask, AskError, AskTimeout, AskWithin, CircuitOpen, Request, SendError, SendErrorReason};
+pub use self::request::{
+    Ask, AskError, AskTimeout, AskWithin, AwaitedInAnAsyncBlock, CircuitOpen, Ordinary, Request, SendError,
+    SendErrorReason, Transient,
+};
+#[cfg(feature = "durable")]
+pub use self::stored::Keyed;
 pub use self::system::{ActorSystem, ActorSystemBuilder, RuntimeGone, StartError};
 pub(crate) use self::table::keeps_trying;
 pub use self::table::{
-    DecidesByOuterType, DefaultTable, NoRuleFor, StoppingTable, SupervisionTable, TotalTable, Unchecked,
+    AddRuleFor, DecidesByOuterType, DefaultTable, StoppingTable, SupervisionTable, TotalTable, Unchecked,
 };
 pub use self::work::{Task, TaskOutput, Work, WorkId};

@@ -36,6 +36,8 @@ pub(crate) struct Settings {
     pub(crate) stop_timeout: Option<Duration>,
     pub(crate) ask_timeout: Option<Duration>,
     pub(crate) policy: Option<Policy>,
+    #[cfg(feature = "durable")]
+    pub(crate) queue: Option<std::sync::Arc<str>>,
 }
 
 /// A strategy and decider in place of those of the actor's type.
@@ -123,6 +125,21 @@ impl<A: Actor, C, T> Props<A, C, T> {
         self
     }
 
+    /// Names the queue of a durable mailbox, so that the queue stays when the actor moves. By default, it is the actor's path. Has no
+    /// effect on other mailboxes.
+    /// Rule [27.11](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.11).
+    #[cfg(feature = "durable")]
+    #[must_use]
+    pub fn queue(mut self, name: impl AsRef<str>) -> Self {
+        self.settings.get_or_insert_default().queue = Some(name.as_ref().into());
+        self
+    }
+
+    #[cfg(feature = "durable")]
+    pub(crate) fn queue_name(&self) -> Option<&str> {
+        self.settings.as_ref()?.queue.as_deref()
+    }
+
     /// Makes the actor supervise its children by another table than its type's. The compiler checked the children
     /// against the type's table, so the other table must decide every failure (it has an `on(_)`). The compiler checks
     /// what it escalates where the actor is spawned.
@@ -188,6 +205,13 @@ impl<A: Actor, C, T> Props<A, C, T> {
 }
 
 impl<A: Actor> Props<A> {
+    /// The same props with a factory that only fails.
+    #[cfg(feature = "durable")]
+    pub(crate) fn failing(mut self, error: impl std::error::Error + Clone + Send + Sync + 'static) -> Self {
+        self.factory = UserValue::new(Box::new(move || Err(Failure::new(error.clone()))));
+        self
+    }
+
     /// Props for an instance that cannot be built twice. A restart finds no instance and fails.
     pub(crate) fn once(instance: A) -> Self {
         let mut instance = Some(instance);

@@ -21,7 +21,8 @@ use crate::actor::waits_for::{self, Tie, Wait};
 use crate::base::{ActorPath, drop_contained};
 
 pub(crate) use self::batch::BatchSlot;
-use self::verdict::{Dropped, Verdict};
+pub(in crate::actor) use self::verdict::Dropped;
+use self::verdict::Verdict;
 pub(crate) use self::verdict::{begin, beside, dropping, settle};
 
 /// A future of the reply to a message that has already been sent.
@@ -167,6 +168,13 @@ fn unanswered(somebody: bool) -> Dropped {
 /// Drops a slot whose reply type is erased.
 #[cold]
 pub(crate) fn drop_unanswered(slot: &Arc<dyn ErasedSlot>) {
+    #[cfg(feature = "durable")]
+    if let Some(ticketed) = slot.ticketed() {
+        // Dropping the ticket gives the message back; dropping the asker's slot tells the asker.
+        let (ticket, asker) = ticketed.take();
+        drop(crate::actor::envelope::ReplySlot::from(asker));
+        return drop(ticket);
+    }
     slot.give_up(unanswered(!is_abandoned(slot)));
 }
 
@@ -379,6 +387,12 @@ pub(crate) trait ErasedSlot: Any + Send + Sync {
 
     /// The name of the reply's type.
     fn expected(&self) -> &'static str;
+
+    /// The ticket of a stored message, if this is one, and not the slot of an asker.
+    #[cfg(feature = "durable")]
+    fn ticketed(&self) -> Option<&crate::actor::stored::Ticketed> {
+        None
+    }
 }
 
 impl dyn ErasedSlot {

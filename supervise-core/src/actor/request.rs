@@ -1,14 +1,17 @@
 //! A request: one message on its way to an actor, told or asked.
 //!
-//! An ask resolves at most once: with the reply, with the failure that it caused, because the actor stopped, because
-//! its mailbox was full, or by its timeout. Except for the timeout, the holder of the [`ReplyTo`] resolves it.
+//! An ask resolves at most once: with the reply, or with an error. The error is the failure that the message caused,
+//! the end of the actor, a full mailbox, or the timeout. The holder of the [`ReplyTo`] resolves the ask, except for the
+//! timeout, which is up to the asker.
 //!
 //! Rules 1.5, 1.7, 19.2, 19.5, 19.6 and 19.8.
 
+mod not_a_future;
 mod within;
 
 use std::fmt;
 use std::future::{Future, IntoFuture};
+use std::marker::PhantomData;
 use std::pin::{Pin, pin};
 use std::sync::{Mutex, PoisonError};
 use std::task::{Context as TaskContext, Poll, Waker};
@@ -16,12 +19,15 @@ use std::time::Duration;
 
 use tokio::task::coop::consume_budget;
 
+pub use self::not_a_future::AwaitedInAnAsyncBlock;
 pub use self::within::{AskTimeout, AskWithin};
 
 use crate::actor::actor_ref::ActorRef;
 use crate::actor::definition::Actor;
 use crate::actor::dispatch::Task;
 use crate::actor::reply::{Answer, ReplyTo, drop_because};
+#[cfg(feature = "durable")]
+use crate::actor::stored;
 use crate::base::ActorPath;
 use crate::failure::Failure;
 use crate::mailbox::Pushed;
@@ -32,13 +38,24 @@ use crate::observe::DeadLetterReason;
 /// `.await` asks and returns the reply, [`tell`](Self::tell) sends without waiting for a reply, [`send`](Self::send)
 /// waits for room in a bounded mailbox, and [`timeout`](Self::timeout) bounds an ask in time. Dropping a request sends
 /// nothing.
+///
+/// `K` is [`Transient`] for a handler with `#[handler(transient)]`, whose messages a durable mailbox does not store.
 #[must_use = "nothing has been sent yet: `.await` it to ask, `.tell()` it to send"]
-pub struct Request<'a, A: Actor, T> {
-    to: &'a ActorRef<A>,
-    message: A::Message,
+pub struct Request<'a, A: Actor, T, K = Ordinary> {
+    pub(in crate::actor) to: &'a ActorRef<A>,
+    pub(in crate::actor) message: A::Message,
     attach: fn(&mut A::Message, ReplyTo<T>),
     how: How,
+    kind: PhantomData<fn() -> K>,
 }
+
+/// Marks the requests of most handlers, see [`Request`].
+#[derive(Debug, Clone, Copy)]
+pub enum Ordinary {}
+
+/// Marks the requests of handlers whose messages are never stored, see [`Request`].
+#[derive(Debug, Clone, Copy)]
+pub enum Transient {}
 
 /// How a request is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,9 +68,18 @@ enum How {
 impl<'a, A: Actor, T> Request<'a, A, T> {
     /// Makes a request from a message with an empty reply slot. `attach` fills the slot in if the request is asked.
     pub fn new(to: &'a ActorRef<A>, message: A::Message, attach: fn(&mut A::Message, ReplyTo<T>)) -> Self {
-        Self { to, message, attach, how: How::Ordinary }
+        Self { to, message, attach, how: How::Ordinary, kind: PhantomData }
     }
 
+    /// The same request, whose message is never stored.
+    #[doc(hidden)]
+    pub fn transient(self) -> Request<'a, A, T, Transient> {
+        let Self { to, message, attach, how, kind: _ } = self;
+        Request { to, message, attach, how, kind: PhantomData }
+    }
+}
+
+impl<'a, A: Actor, T, K> Request<'a, A, T, K> {
     /// If the actor is idle, an ask runs the handler in the poll that sends the message, instead of waking a carrier task.
     /// Meant for handlers that return at once. `#[handler(inline)]` makes such requests.
     /// Rule [1.8](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-1.8).
@@ -72,13 +98,17 @@ impl<'a, A: Actor, T> Request<'a, A, T> {
     }
 }
 
-impl<'a, A: Actor, T: Send + 'static> Request<'a, A, T> {
+impl<'a, A: Actor, T: Send + 'static, K> Request<'a, A, T, K> {
     /// Sends the message without waiting for a reply. The handler's reply is dropped.
     ///
     /// # Errors
     ///
     /// If the actor has stopped, or its bounded mailbox is full and refuses messages. The error holds the message.
     pub fn tell(self) -> Result<(), SendError<A::Message>> {
+        #[cfg(feature = "durable")]
+        if const { A::DURABLE.is_some() } {
+            return self.to.tell_stored(self.message);
+        }
         let guard = self.to.enter();
         self.to.pushed(guard.push(self.message), false)
     }
@@ -93,7 +123,10 @@ impl<'a, A: Actor, T: Send + 'static> Request<'a, A, T> {
     ///
     /// If the future is dropped before it completes, nothing was sent, and the sender loses its place in the queue.
     #[inline]
-    pub fn send(self) -> impl Future<Output = Result<(), SendError<A::Message>>> + use<'a, A, T> {
+    pub fn send(self) -> impl Future<Output = Result<(), SendError<A::Message>>> + use<'a, A, T, K> {
+        #[cfg(feature = "durable")]
+        return stored::sending(self.to, self.message);
+        #[cfg(not(feature = "durable"))]
         self.to.push_when_room(self.message)
     }
 
@@ -104,18 +137,26 @@ impl<'a, A: Actor, T: Send + 'static> Request<'a, A, T> {
     /// If the actor has stopped, or its bounded mailbox is full and refuses messages. The error holds the message.
     pub fn ask(mut self) -> Result<Answer<T>, SendError<A::Message>> {
         let answer = self.attach(None);
+        #[cfg(feature = "durable")]
+        if const { A::DURABLE.is_some() } {
+            return self.to.tell_stored(self.message).map(|()| answer);
+        }
         let guard = self.to.enter_to_ask();
         let pushed = guard.push(self.message);
         self.how.pushed(self.to, pushed).map(|()| answer)
     }
 
-    /// Sends the message, and lets its reply go to the asker of another message. A handler that has taken its reply slot uses
-    /// this to hand the slot on. The actor's handler answers as it answers any asker, and a failure reaches the asker too. If
+    /// Sends the message, whose reply then goes to the asker of another message. A handler that has taken its reply
+    /// slot can pass the slot on in this way. If the actor fails at the message, the failure goes to that asker too. If
     /// the actor has stopped, or its bounded mailbox is full and refuses messages, the asker gets the error for that.
     /// Rule [19.2](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-19.2).
     pub fn reply_to(mut self, reply: ReplyTo<T>) {
         let asked = reply.is_asked();
         (self.attach)(&mut self.message, reply);
+        #[cfg(feature = "durable")]
+        if const { A::DURABLE.is_some() } {
+            return self.to.reply_to_stored(self.message);
+        }
         let guard = self.to.enter();
         let Err(refused) = self.to.pushed(guard.push(self.message), asked) else { return };
         let (reason, message) = (refused.reason(), refused.into_message());
@@ -128,6 +169,9 @@ impl<'a, A: Actor, T: Send + 'static> Request<'a, A, T> {
                 let name = A::message_name(&message);
                 self.to.core().lose(name, DeadLetterReason::MailboxFull, AskError::MailboxFull, message);
             }
+            // Only a durable mailbox gives this reason.
+            #[cfg(feature = "durable")]
+            SendErrorReason::NotAccepted => {}
         }
     }
 
@@ -166,7 +210,7 @@ impl<'a, A: Actor, T: Send + 'static> Request<'a, A, T> {
     }
 }
 
-impl<A: Actor, T> fmt::Debug for Request<'_, A, T> {
+impl<A: Actor, T, K> fmt::Debug for Request<'_, A, T, K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Request")
             .field("to", self.to)
@@ -175,12 +219,13 @@ impl<A: Actor, T> fmt::Debug for Request<'_, A, T> {
     }
 }
 
-impl<'a, A: Actor, T: Send + 'static> IntoFuture for Request<'a, A, T> {
+impl<'a, A: Actor, T: Send + 'static, K> IntoFuture for Request<'a, A, T, K> {
     type Output = Result<T, AskError>;
     type IntoFuture = Ask<'a, A, T>;
 
     fn into_future(self) -> Ask<'a, A, T> {
-        Ask(AskState::Unsent(self))
+        let Self { to, message, attach, how, kind: _ } = self;
+        Ask(AskState::Unsent(Request { to, message, attach, how, kind: PhantomData }))
     }
 }
 
@@ -198,6 +243,9 @@ enum AskState<'a, A: Actor, T> {
     Waiting(Answer<T>),
     /// The actor or the system sets a limit.
     Limited(Box<AskWithin<'a, A, T>>),
+    /// The message is stored first.
+    #[cfg(feature = "durable")]
+    Stored(stored::Asking<'a, T>),
     Done,
 }
 
@@ -213,7 +261,7 @@ impl<A: Actor, T: Send + 'static> Future for Ask<'_, A, T> {
 }
 
 impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
-    /// The asker waits no more (rule 19.8).
+    /// The asker stops waiting (rule 19.8).
     fn give_up(&mut self) {
         self.0 = AskState::Done;
     }
@@ -229,6 +277,8 @@ impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
             AskState::Waiting(answer) => return Pin::new(answer).poll(cx),
             AskState::Unsent(request) => request,
             AskState::Limited(within) => return Pin::new(&mut **within).poll(cx),
+            #[cfg(feature = "durable")]
+            AskState::Stored(asking) => return asking.as_mut().poll(cx),
             AskState::Done => panic!("an ask was polled after it had completed"),
         };
         let (to, how) = (request.to, request.how);
@@ -248,6 +298,10 @@ impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
         if let Err(circle) = answer.is_awaited(to, cx.waker()) {
             self.0 = AskState::Done;
             return Poll::Ready(Err(AskError::AskedInCircle(circle)));
+        }
+        #[cfg(feature = "durable")]
+        if const { A::DURABLE.is_some() } {
+            return self.poll_stored::<LIMITED>(answer, cx);
         }
         let guard = to.enter_to_ask();
         if LIMITED
@@ -271,6 +325,26 @@ impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
         } else {
             Poll::Pending
         }
+    }
+
+    /// The rest of the first poll of an ask of a durable actor.
+    #[cfg(feature = "durable")]
+    #[cold]
+    fn poll_stored<const LIMITED: bool>(
+        &mut self,
+        answer: Answer<T>,
+        cx: &mut TaskContext<'_>,
+    ) -> Poll<Result<T, AskError>> {
+        let AskState::Unsent(request) = std::mem::replace(&mut self.0, AskState::Done) else {
+            unreachable!("called with a request")
+        };
+        let (to, name) = (request.to, A::message_name(&request.message));
+        self.0 = AskState::Stored(stored::asking(to, request.message, answer));
+        if LIMITED && let Some(limit) = to.core().ask_timeout() {
+            let asking = Ask(std::mem::replace(&mut self.0, AskState::Done));
+            self.0 = AskState::Limited(Box::new(AskWithin::new(asking, to, name, limit)));
+        }
+        self.poll_unlimited(cx)
     }
 
     /// The rest of the first poll of an ask, if the actor or its system sets a limit.
@@ -302,6 +376,8 @@ fn not_taken<A>(to: &ActorRef<A>, reason: SendErrorReason) -> AskError {
     match reason {
         SendErrorReason::Stopped => to.core().end_reason().into_ask_error(),
         SendErrorReason::MailboxFull => AskError::MailboxFull,
+        #[cfg(feature = "durable")]
+        SendErrorReason::NotAccepted => reason.into(),
     }
 }
 
@@ -341,6 +417,11 @@ pub enum SendErrorReason {
     /// The bounded mailbox is full. A retry may help; `send().await` waits for room.
     #[error("the actor's mailbox is full")]
     MailboxFull,
+    /// The durable mailbox has not accepted the message: it cannot be encoded, or the store failed.
+    /// Rule [27.2](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.2).
+    #[cfg(feature = "durable")]
+    #[error("the durable mailbox did not accept the message")]
+    NotAccepted,
 }
 
 impl<M> SendError<M> {
@@ -389,7 +470,7 @@ pub enum AskError {
     /// Rule [1.5](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-1.5).
     #[error("the actor has stopped because of a failure: {0}")]
     StoppedByFailure(#[source] Failure),
-    /// There is no answer: the holder of the reply slot ([`ReplyTo`]) dropped it.
+    /// No answer will come: the reply slot ([`ReplyTo`]) was dropped without one.
     #[error("nobody answers: the reply slot was dropped")]
     Unanswered,
     /// The bounded mailbox had no room.
@@ -412,6 +493,11 @@ pub enum AskError {
     /// ([`CircuitBreaker`](crate::pattern::CircuitBreaker)).
     #[error("{0}")]
     CircuitOpen(Box<CircuitOpen>),
+    /// The actor's durable mailbox has not accepted the message.
+    /// Rule [27.2](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.2).
+    #[cfg(feature = "durable")]
+    #[error("{0}")]
+    NotAccepted(#[source] crate::durable::AcceptError),
 }
 
 /// A circuit breaker refuses messages while its child is down.
@@ -448,6 +534,8 @@ impl AskError {
             | Self::AskedItself(_)
             | Self::AskedInCircle(_)
             | Self::CircuitOpen(_) => None,
+            #[cfg(feature = "durable")]
+            Self::NotAccepted(_) => None,
         }
     }
 }
@@ -457,6 +545,8 @@ impl From<SendErrorReason> for AskError {
         match reason {
             SendErrorReason::Stopped => Self::Stopped,
             SendErrorReason::MailboxFull => Self::MailboxFull,
+            #[cfg(feature = "durable")]
+            SendErrorReason::NotAccepted => Self::NotAccepted(crate::durable::AcceptError::StoreDown("".into())),
         }
     }
 }

@@ -26,6 +26,8 @@ use crate::actor::extensions::Extensions;
 use crate::actor::factory::Factory;
 use crate::actor::guardian::Guardian;
 use crate::actor::props::{GivesProps, Props};
+#[cfg(feature = "durable")]
+use crate::actor::stored;
 use crate::actor::table::{StoppingTable, SupervisionTable, TotalTable};
 use crate::base::{ActorPath, InvalidName, check_system_name, contained, drop_contained};
 use crate::failure::Failure;
@@ -56,8 +58,13 @@ pub(crate) struct SystemCore {
     termination: Termination,
     ask_timeout: Option<Duration>,
     extensions: Extensions,
+    #[cfg(feature = "durable")]
+    store: OnceLock<Arc<crate::durable::Inbox>>,
     #[cfg(feature = "testkit")]
     activity: super::activity::Activity,
+    /// What dies with the process, for a test that lets it die.
+    #[cfg(all(feature = "durable", feature = "testkit"))]
+    tasks: std::sync::Mutex<Vec<tokio::task::AbortHandle>>,
 }
 
 /// The guardians hold the system, so the system holds them weakly: a guardian lives as long as it runs or a ref to it
@@ -90,6 +97,8 @@ impl ActorSystem {
             event_capacity: 4096,
             ask_timeout: None,
             shutdown: ShutdownSettings::new(),
+            #[cfg(feature = "durable")]
+            store: None,
         }
     }
 
@@ -178,6 +187,12 @@ impl ActorSystem {
         self.core.now()
     }
 
+    /// The store of this system's durable mailboxes: its queues and its quarantine.
+    #[cfg(feature = "durable")]
+    pub fn store(&self) -> crate::durable::Store {
+        crate::durable::Store::of(self.core.store().cloned())
+    }
+
     /// The stream of this system's events.
     pub fn events(&self) -> &EventStream {
         self.core.observer.events()
@@ -247,6 +262,8 @@ pub struct ActorSystemBuilder {
     event_capacity: usize,
     ask_timeout: Option<Duration>,
     shutdown: ShutdownSettings,
+    #[cfg(feature = "durable")]
+    store: Option<Box<dyn crate::durable::MessageStore>>,
 }
 
 /// Why a system could not start.
@@ -331,6 +348,23 @@ impl ActorSystemBuilder {
         self
     }
 
+    /// Sets the store in which durable mailboxes keep their messages. The system opens it in the background; see
+    /// [`Store::ready`](crate::durable::Store::ready).
+    /// Rule [27.1](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.1).
+    #[cfg(feature = "durable")]
+    #[must_use]
+    pub fn store(mut self, store: impl crate::durable::MessageStore) -> Self {
+        self.store = Some(Box::new(store));
+        self
+    }
+
+    /// Sets the store, unless there is one.
+    #[cfg(all(feature = "durable", feature = "testkit"))]
+    pub(crate) fn store_by_default(mut self, store: impl crate::durable::MessageStore) -> Self {
+        self.store.get_or_insert_with(|| Box::new(store));
+        self
+    }
+
     /// Starts the system on the ambient tokio runtime.
     ///
     /// # Errors
@@ -357,8 +391,12 @@ impl ActorSystemBuilder {
             termination: Termination::new(),
             ask_timeout: self.ask_timeout,
             extensions: Extensions::default(),
+            #[cfg(feature = "durable")]
+            store: OnceLock::new(),
             #[cfg(feature = "testkit")]
             activity: super::activity::Activity::default(),
+            #[cfg(all(feature = "durable", feature = "testkit"))]
+            tasks: std::sync::Mutex::default(),
         });
         let root = Arc::new(Cell {
             core: Core::new(
@@ -396,6 +434,10 @@ impl ActorSystemBuilder {
         };
         // Set once, a few lines after the core was made.
         let _first = core.guardians.set(guardians);
+        #[cfg(feature = "durable")]
+        if let Some(store) = self.store {
+            let _first = core.store.set(stored::start(&core, store));
+        }
         Cell::begin(&root, props);
         Dispatcher::start(&core);
         Ok(ActorSystem { core })
@@ -470,6 +512,12 @@ impl SystemCore {
         &self.extensions
     }
 
+    /// The inbox of the store's writer.
+    #[cfg(feature = "durable")]
+    pub(crate) fn store(&self) -> Option<&Arc<crate::durable::Inbox>> {
+        self.store.get()
+    }
+
     /// The time since the system began.
     pub(crate) fn now(&self) -> Time {
         self.began.elapsed()
@@ -478,6 +526,19 @@ impl SystemCore {
     #[cfg(feature = "testkit")]
     pub(crate) fn activity(&self) -> &super::activity::Activity {
         &self.activity
+    }
+
+    /// This task dies if the process does.
+    #[cfg(all(feature = "durable", feature = "testkit"))]
+    pub(crate) fn dies(&self, task: tokio::task::AbortHandle) {
+        self.tasks.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(task);
+    }
+
+    /// The process dies: nothing of this system runs any more.
+    #[cfg(all(feature = "durable", feature = "testkit"))]
+    pub(crate) fn crash(&self) {
+        let tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
+        tasks.iter().for_each(tokio::task::AbortHandle::abort);
     }
 
     /// All actors that have not ended, parents first.
@@ -524,6 +585,16 @@ impl SystemCore {
         self.dispatcher.end();
         let end = AnnounceOnDrop(Arc::clone(self));
         let callbacks = self.termination.root_ended();
+        #[cfg(feature = "durable")]
+        if let Some(store) = self.store.get().cloned() {
+            // Rule 27.16.
+            dispatch::start(self, async move {
+                crate::durable::close(&store).await;
+                callbacks.run().await;
+                drop(end);
+            });
+            return;
+        }
         if !callbacks.is_empty() {
             dispatch::start(self, async move {
                 callbacks.run().await;

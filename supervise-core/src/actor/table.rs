@@ -47,10 +47,10 @@ pub trait SupervisionTable: 'static {
     }
 }
 
-/// An error as the rules for its type match it. If they leave a variant out, rustc says that `NoRuleFor(&DbError::Gone)` is not covered, and
-/// quotes the line below with its comment.
+/// An error as the rules for its type match it. If they leave a variant out, rustc says that `AddRuleFor(&DbError::Gone)` is not covered, and
+/// quotes the line below with its comment. Rustc always adds a help about match arms.
 #[derive(Debug)]
-pub struct NoRuleFor<'e, E>(pub &'e E); // add a rule for each variant that is not covered, or `on(E) = ..` for all of them
+pub struct AddRuleFor<'e, E>(pub &'e E); // add `on(MyError::Variant) = Stop` for each, or `on(MyError) = Stop` behind them for all
 
 /// [`Decides`], for an error that may have another inside it. A trait of its own, so that its message can say so.
 #[diagnostic::on_unimplemented(

@@ -75,33 +75,40 @@ type MakeLast<A> = UserValue<Box<dyn FnOnce(&<A as Supervisor>::Ref) -> <A as Ac
 
 /// The work of one actor.
 pub(crate) struct Works<A: Actor> {
-    /// In the order in which they were started, which is the order in which they are cancelled.
-    running: BTreeMap<WorkId, Box<dyn Source<A>>>,
+    running: Vec<Option<Box<dyn Source<A>>>>,
+    places: Places,
     next: u64,
 }
 
 impl<A: Actor> Works<A> {
     pub(crate) fn new() -> Self {
-        Self { running: BTreeMap::new(), next: 0 }
+        Self { running: Vec::new(), places: Places::default(), next: 0 }
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.running.len()
+        self.places.by_id.len()
     }
 
     /// Drops the user's futures.
     pub(crate) fn cancel(&mut self, id: WorkId) {
-        drop(self.running.remove(&id));
+        let Some(at) = self.places.remove(id) else { return };
+        drop(self.running[at].take());
+        if self.places.by_id.is_empty() {
+            self.running = Vec::new();
+        }
     }
 
     /// Cancels all work. Controls that wait then have no effect (rule 17.1).
     pub(crate) fn cancel_all(&mut self) {
-        drop(std::mem::take(&mut self.running));
+        let mut running = std::mem::take(&mut self.running);
+        for at in self.places.remove_all() {
+            drop(running[at].take());
+        }
     }
 
     /// The cell has taken the control of an outcome.
     pub(crate) fn take(&mut self, id: WorkId, me: &A::Ref) -> Option<Result<A::Message, Failure>> {
-        let Brought { message, is_last } = self.running.get_mut(&id)?.next(me);
+        let Brought { message, is_last } = self.source(id)?.next(me);
         if is_last {
             self.cancel(id);
         }
@@ -110,9 +117,21 @@ impl<A: Actor> Works<A> {
 
     #[cfg(feature = "stream")]
     fn at_end(&mut self, id: WorkId, make: MakeLast<A>) {
-        if let Some(source) = self.running.get_mut(&id) {
+        if let Some(source) = self.source(id) {
             source.at_end(make);
         }
+    }
+
+    fn source(&mut self, id: WorkId) -> Option<&mut Box<dyn Source<A>>> {
+        self.running[self.places.of(id)?].as_mut()
+    }
+
+    fn insert(&mut self, id: WorkId, source: Box<dyn Source<A>>) {
+        let at = self.places.add(id);
+        if at == self.running.len() {
+            self.running.push(None);
+        }
+        self.running[at] = Some(source);
     }
 
     /// The notifier of the next piece of work.
@@ -143,7 +162,7 @@ impl<A: Actor> Works<A> {
             let _cancelled = sender.send(judged(output, judge));
             notifier.notify();
         });
-        self.running.insert(
+        self.insert(
             id,
             Box::new(Once {
                 _cancel: cancel,
@@ -177,7 +196,7 @@ impl<A: Actor> Works<A> {
             let _cancelled = sender.send(judged(output, judge));
             notifier.notify();
         });
-        self.running.insert(
+        self.insert(
             id,
             Box::new(Once {
                 _cancel: cancel,
@@ -192,7 +211,7 @@ impl<A: Actor> Works<A> {
 
 impl<A: Actor> fmt::Debug for Works<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.running.keys()).finish()
+        f.debug_set().entries(self.places.by_id.keys()).finish()
     }
 }
 
@@ -201,6 +220,41 @@ fn judged<O, T>(output: Result<O, Payload>, judge: Judge<O, T>) -> Outcome<T> {
     match output {
         Ok(output) => judge(output).map(UserValue::new),
         Err(payload) => Err(Failure::panic(payload)),
+    }
+}
+
+/// Where each piece of work is in a list with gaps. Not generic, so that it is compiled once and not for each type of actor.
+#[derive(Debug, Default)]
+struct Places {
+    /// In the order in which they were started, which is the order in which they are cancelled.
+    by_id: BTreeMap<WorkId, usize>,
+    gaps: Vec<usize>,
+}
+
+impl Places {
+    fn of(&self, id: WorkId) -> Option<usize> {
+        self.by_id.get(&id).copied()
+    }
+
+    /// The place for a new piece of work: a gap, or behind all others.
+    fn add(&mut self, id: WorkId) -> usize {
+        let at = self.gaps.pop().unwrap_or(self.by_id.len());
+        self.by_id.insert(id, at);
+        at
+    }
+
+    fn remove(&mut self, id: WorkId) -> Option<usize> {
+        let at = self.by_id.remove(&id)?;
+        self.gaps.push(at);
+        if self.by_id.is_empty() {
+            self.gaps = Vec::new();
+        }
+        Some(at)
+    }
+
+    fn remove_all(&mut self) -> Vec<usize> {
+        self.gaps = Vec::new();
+        std::mem::take(&mut self.by_id).into_values().collect()
     }
 }
 

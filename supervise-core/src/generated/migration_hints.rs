@@ -3,6 +3,7 @@
 //! `tell` works. Each other method has a bound that nothing satisfies, and the bound's message is the hint. A method that a user declares under the same
 //! name, such as a handler, is found first.
 
+use std::future::Ready;
 use std::io;
 
 use crate::actor::{
@@ -20,9 +21,9 @@ macro_rules! hints {
 
 hints! {
     TakesMessages:
-        "a `{Self}` has a method for each message",
+        "a `{Self}` takes no message values: it has a method for each handler",
         "call the method that is named after the handler",
-        "for `#[handler] fn greet(&mut self, name: String)` write `r.greet(name).await?` to ask, `r.greet(name).tell()?` to send";
+        "import and build no message: for `#[handler] fn greet(&mut self, name: String)` write `r.greet(name).await?` to ask, `r.greet(name).tell()?` to send";
     StopsByItself:
         "a `{Self}` has a method for each message, and the other methods of refs are those of `actor_ref()`",
         "call `.actor_ref()` first",
@@ -47,6 +48,10 @@ hints! {
         "actors are linked by `ctx.death_pact(&r)`",
         "write `ctx.death_pact(&r)` to fail when the other actor ends",
         "to be told of the end, write `ctx.watch(&r)` and a method `#[watch] fn gone(&mut self, gone: Terminated<A>)`";
+    EndsByTerminate:
+        "a system ends with `terminate()`",
+        "write `system.terminate().await`",
+        "it runs the coordinated shutdown first; to end at a signal, write `system.shutdown_on_signal()?` and await `system.when_terminated()`";
     HasFeatureSignal:
         "`shutdown_on_signal` needs the feature `signal` of `supervise`",
         "this feature is off",
@@ -232,8 +237,16 @@ impl<A: Actor> ContextHints for Context<A> {
     type Actor = A;
 }
 
-/// Methods that a system has only with other features.
+/// Methods that people look for in a system, or that it has only with other features.
 pub trait SystemHints {
+    /// `shutdown()`
+    fn shutdown(&self) -> Ready<()>
+    where
+        Self: EndsByTerminate,
+    {
+        unreachable!("no system has this method")
+    }
+
     /// `shutdown_on_signal()`, where the feature `signal` is off. With it, the system's own method is found first.
     ///
     /// # Errors

@@ -11,6 +11,8 @@ pub mod migration_hints;
 mod plain_reply;
 mod protocol;
 mod settings;
+#[cfg(feature = "durable")]
+mod stored;
 
 use std::error::Error;
 use std::fmt;
@@ -31,6 +33,8 @@ pub use compiler_hints::*;
 pub use plain_reply::*;
 pub use protocol::*;
 pub use settings::*;
+#[cfg(feature = "durable")]
+pub use stored::*;
 
 /// Opens an envelope for its handler. Keeps the reply slot where it survives the handler's panic or abort.
 #[inline]
@@ -335,7 +339,7 @@ pub fn props<P, M: ChildProps>(
 
 /// What the closure of a pattern's field returns.
 #[diagnostic::on_unimplemented(
-    message = "the closure of a pool or of a backoff supervisor must return its props, not `{Self}`",
+    message = "the closure of a pattern (a pool, a backoff supervisor, a circuit breaker) must return its props, not `{Self}`",
     label = "this closure does not return `Props`",
     note = "there is one closure, which runs for each instance of the parent: `|this| Pool::round_robin(4, || Worker).props()`"
 )]

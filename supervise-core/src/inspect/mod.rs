@@ -11,4 +11,6 @@ pub use self::intervene::InterventionRefused;
 pub use self::look::Glimpse;
 pub use self::selection::{InvalidSelection, Selection, SelectionOf};
 pub(crate) use self::still_stopping::StillStopping;
+#[cfg(feature = "testkit")]
+pub(crate) use self::tree::short;
 pub use self::tree::{NodeState, Tree, TreeNode};

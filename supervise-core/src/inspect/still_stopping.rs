@@ -31,7 +31,7 @@ impl StillStopping {
                 }
                 let mut waits = false;
                 let children = protocol.children().rev().map(|(id, child)| {
-                    let asked = protocol.awaits_end_of(id);
+                    let asked = protocol.has_asked_to_stop(id);
                     waits |= asked;
                     (child.clone(), asked)
                 });

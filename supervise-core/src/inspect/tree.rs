@@ -22,6 +22,8 @@ mod tests;
 use std::fmt;
 
 pub(super) use self::render::policy;
+#[cfg(feature = "testkit")]
+pub(crate) use self::render::short;
 use crate::actor::{
     ActorDescription, ActorSystem, ActorType, AnyActorRef, CellProtocol, DeciderTable, Supervisor,
 };

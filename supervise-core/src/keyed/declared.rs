@@ -99,8 +99,7 @@ impl<P: Supervisor> Declare<'_, P> {
         props: ChildrenProps<K, C, E>,
     ) {
         let Some(place) = self.slot else { return };
-        let ChildrenProps { template, idle, mailbox, cause: _ } = props;
-        let map = Arc::new(SeatMap::new(template, idle, mailbox));
+        let map = Arc::new(SeatMap::new(props));
         let now = Now { map: Arc::clone(&map), configuration: self.configuration };
         let slot = place.take().map(|slot| (slot as Arc<dyn Any + Send + Sync>).downcast::<Of<K, C, P>>());
         let slot = match slot {

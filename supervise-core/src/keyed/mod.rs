@@ -17,9 +17,9 @@
 //!    dropped outside all of them.
 //! 2. A seat is in the map exactly while it has an occupant; both change under the seat's lock.
 //! 3. Messages for a child that will have a successor stay in the child's own mailbox, within its bound, until the
-//!    successor has started. There is no other buffer.
+//!    successor has started. They are kept nowhere else.
 //!
-//! Rules 18.1 to 18.9.
+//! Rules 18.1 to 18.10.
 
 mod declared;
 mod registry;
@@ -121,6 +121,7 @@ impl<K: ChildKey, C: Actor> Children<K, C> {
             template: Box::new(move |key| template(key).built()),
             idle: None,
             mailbox: C::MAILBOX,
+            limit: None,
             cause: std::marker::PhantomData,
         }
     }
@@ -133,8 +134,8 @@ impl<K: ChildKey, C: Actor> Children<K, C> {
     ///
     /// # Errors
     ///
-    /// If the children's parent is stopping or has stopped, if another key has the same text, or if the text of this key
-    /// is empty.
+    /// If the children's parent is stopping or has stopped, if another key has the same text, if the text of this key
+    /// is empty, or if there are as many children as their [limit](ChildrenProps::limit) allows.
     ///
     /// # Panics
     ///
@@ -242,6 +243,7 @@ pub struct ChildrenProps<K, C: Actor, E> {
     template: seat_map::Template<K, C>,
     idle: Option<Duration>,
     mailbox: MailboxKind,
+    limit: Option<usize>,
     cause: std::marker::PhantomData<fn() -> E>,
 }
 
@@ -253,6 +255,16 @@ impl<K: ChildKey, C: Actor, E> ChildrenProps<K, C, E> {
     /// Rule 18.6.
     pub fn idle(mut self, after: Duration) -> Self {
         self.idle = Some(after);
+        self
+    }
+
+    /// Allows at most this many children at a time, including those that are ending. Without this setting, there may be any number,
+    /// so set it if the keys come from outside the program. A [`get_or_spawn`](Children::get_or_spawn) that would create one more
+    /// returns [`SpawnError::TooManyChildren`].
+    ///
+    /// Rule 18.10.
+    pub fn limit(mut self, children: usize) -> Self {
+        self.limit = Some(children);
         self
     }
 
@@ -279,7 +291,7 @@ impl<K: ChildKey, C: Actor, E> ChildrenProps<K, C, E> {
         C: SupervisedBy<P>,
         E: DecidedBy<P>,
     {
-        let map = Arc::new(SeatMap::new(self.template, self.idle, self.mailbox));
+        let map = Arc::new(SeatMap::new(self));
         let parent = ctx.me().actor_ref().to_any();
         let props = Props::<Registry<K, C, P>>::new({
             let at_its_end = CloseAtEnd(Arc::clone(&map));
@@ -314,6 +326,7 @@ impl<K, C: Actor, E> fmt::Debug for ChildrenProps<K, C, E> {
             .field("actor", &std::any::type_name::<C>())
             .field("idle", &self.idle)
             .field("mailbox", &self.mailbox)
+            .field("limit", &self.limit)
             .finish_non_exhaustive()
     }
 }

@@ -1,10 +1,10 @@
 //! The place of one key: its occupant, and what happens to messages between two occupants.
 //!
 //! 1. A seat has an occupant exactly while it is in the map.
-//! 2. An occupant that is *called* gets a successor if a message is sent to it. It is called if it is being passivated, or if
-//!    somebody asked for the child of this key while it was ending. Its lane stays open until its end is known. Then, in one
-//!    step under the seat's lock, the lane is closed and its messages move to the successor. A sender that finds the lane
-//!    closed finds the successor here.
+//! 2. An occupant is *called* from when it is passivated, or from when somebody asks for the child of its key while it
+//!    ends. If messages are sent to a called occupant, it gets a successor: its lane stays open until its end is known,
+//!    and then, in one step under the seat's lock, the lane is closed and its messages move to the successor. A sender
+//!    that finds the lane closed finds the successor here.
 //!
 //! Rules 18.3, 18.4 and 18.5.
 
@@ -37,7 +37,7 @@ struct State<C: Actor> {
     leaving: bool,
     /// See 2 above.
     called: bool,
-    /// The occupant was told to passivate, when it has handled what it was sent.
+    /// The occupant was told to passivate as soon as it has handled the messages that it was sent.
     dismissed: bool,
     /// Whether the sweeps visit this seat.
     in_sweeps: bool,
@@ -83,7 +83,7 @@ impl<K: ChildKey, C: Actor> Seat<K, C> {
         dismiss(occupant);
     }
 
-    /// One sweep's look at whether the occupant is idle. Returns whether the next sweep must visit this seat.
+    /// Checks in a sweep whether the occupant is idle. Returns whether the next sweep must visit this seat.
     pub(super) fn look(&self) -> bool {
         let idle = {
             let mut state = self.state();
@@ -133,6 +133,9 @@ impl<K: ChildKey, C: Actor> Seat<K, C> {
                 Added::Yes => state.in_sweeps |= to_sweeps,
                 Added::LookAgain => continue,
                 Added::Closed => return Err(SpawnError::Stopping { parent: self.map.registry().path() }),
+                Added::Full { limit } => {
+                    return Err(SpawnError::TooManyChildren { parent: self.map.registry().path(), limit });
+                }
             }
             let made = self.make(&name, &mut Vec::new(), &mut state);
             if made.is_err() {

@@ -11,8 +11,8 @@ use std::slice;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use super::ChildKey;
 use super::seat::Seat;
+use super::{ChildKey, ChildrenProps};
 use crate::actor::{Actor, AnyActorRef};
 use crate::base::{Hold, UserValue};
 use crate::failure::Failure;
@@ -27,6 +27,7 @@ pub(super) struct SeatMap<K: 'static, C: Actor> {
     template: UserValue<Template<K, C>>,
     pub(super) idle: Option<Duration>,
     pub(super) mailbox: MailboxKind,
+    limit: Option<usize>,
     hasher: RandomState,
     seats: Mutex<Seats<K, C>>,
 }
@@ -52,16 +53,22 @@ pub(super) enum Added {
     /// The seats of this hash have changed in the meantime.
     LookAgain,
     Closed,
+    /// There are as many children as the limit allows.
+    Full {
+        limit: usize,
+    },
 }
 
 impl<K: ChildKey, C: Actor> SeatMap<K, C> {
-    pub(super) fn new(template: Template<K, C>, idle: Option<Duration>, mailbox: MailboxKind) -> Self {
+    pub(super) fn new<E>(props: ChildrenProps<K, C, E>) -> Self {
+        let ChildrenProps { template, idle, mailbox, limit, cause: _ } = props;
         let seats = Seats { by_hash: HashMap::default(), sweeps: VecDeque::new(), count: 0, closed: false };
         Self {
             registry: OnceLock::new(),
             template: UserValue::new(template),
             idle,
             mailbox,
+            limit,
             hasher: RandomState::new(),
             seats: Mutex::new(seats),
         }
@@ -103,9 +110,8 @@ impl<K: ChildKey, C: Actor> SeatMap<K, C> {
         if seats.closed {
             return Added::Closed;
         }
-        let now = seats.by_hash.get_mut(&seat.hash());
+        let now = seats.by_hash.get(&seat.hash());
         if others.map(Bucket::seats).unwrap_or_default().iter().map(Arc::as_ptr).ne(now
-            .as_deref()
             .map(Bucket::seats)
             .unwrap_or_default()
             .iter()
@@ -113,7 +119,10 @@ impl<K: ChildKey, C: Actor> SeatMap<K, C> {
         {
             return Added::LookAgain;
         }
-        match now {
+        if let Some(limit) = self.limit.filter(|limit| seats.count >= *limit) {
+            return Added::Full { limit };
+        }
+        match seats.by_hash.get_mut(&seat.hash()) {
             Some(bucket) => bucket.push(Arc::clone(seat)),
             None => drop(seats.by_hash.insert(seat.hash(), Bucket::One(Arc::clone(seat)))),
         }

@@ -63,6 +63,13 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
         self.lock().guarded = true;
     }
 
+    /// Leaves a message that was accepted before, whatever the capacity. Gives it back if the lane is closed.
+    #[cfg(feature = "durable")]
+    pub(crate) fn push_accepted(&self, message: M) -> Result<Option<R>, M> {
+        let mut lanes = self.lock();
+        if lanes.closed.user() { Err(message) } else { Ok(lanes.enqueue(message)) }
+    }
+
     /// Puts a control of the runtime at the tail of the user lane, regardless of the capacity.
     pub(crate) fn push_control(&self, control: C) -> Result<Option<R>, C> {
         let mut lanes = self.lock();

@@ -43,6 +43,18 @@ pub enum DeadLetterReason {
     CircuitOpen,
     /// A selection found no actor.
     NotFound,
+    /// The durable mailbox could not store it.
+    #[cfg(feature = "durable")]
+    NotAccepted,
+    /// It is in quarantine, because its actor does not know it, or cannot decode its arguments.
+    #[cfg(feature = "durable")]
+    Undecodable,
+    /// It is in quarantine, because its checksum did not match.
+    #[cfg(feature = "durable")]
+    Damaged,
+    /// It is in quarantine, because the process died with it under way as often as it may.
+    #[cfg(feature = "durable")]
+    CrashedTheProcess,
 }
 
 /// A message that is about to become a [`DeadLetter`].

@@ -158,6 +158,55 @@ pub enum Event {
     },
     /// A message became a dead letter.
     DeadLetter(DeadLetter),
+    /// An actor with a durable mailbox ended, and messages stay in its queue
+    /// (rule [27.10](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.10)).
+    #[cfg(feature = "durable")]
+    #[non_exhaustive]
+    Kept {
+        /// The actor.
+        actor: ActorPath,
+        /// The queue.
+        queue: Arc<str>,
+        /// How many messages.
+        messages: u64,
+    },
+    /// A message of a durable mailbox is in quarantine. A dead letter says so too
+    /// (rule [27.15](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.15)).
+    #[cfg(feature = "durable")]
+    #[non_exhaustive]
+    Quarantined {
+        /// The actor.
+        actor: ActorPath,
+        /// The queue.
+        queue: Arc<str>,
+        /// The message.
+        id: crate::durable::MessageId,
+        /// The stored name of its handler.
+        kind: Arc<str>,
+        /// Why.
+        fate: crate::durable::Fate,
+        /// The failures of its attempts, or the reason in words.
+        failures: Vec<Failure>,
+    },
+    /// The message store has failed, or cannot be opened. It is tried again
+    /// (rule [27.13](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.13)).
+    #[cfg(feature = "durable")]
+    #[non_exhaustive]
+    StoreFailed {
+        /// What happened.
+        error: Arc<str>,
+    },
+    /// The message store is open again.
+    #[cfg(feature = "durable")]
+    StoreOpened,
+    /// Accepted messages are missing from the message store
+    /// (rule [27.14](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.14)).
+    #[cfg(feature = "durable")]
+    #[non_exhaustive]
+    MessagesMissing {
+        /// Which.
+        messages: Vec<crate::durable::MessageId>,
+    },
     /// The subscriber was too slow and missed this many events.
     Missed(u64),
 }

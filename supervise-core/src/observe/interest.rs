@@ -24,13 +24,13 @@ const KINDS: usize = 5;
 
 impl Interest {
     /// Failures and what is decided about them: [`Event::Decided`](crate::Event::Decided), `LimitReached`, `DeciderFailed`,
-    /// `ReportDeferred`, `ReportDropped`, `HookFailed`, `Aborted`, and `Intervened`.
+    /// `ReportDeferred`, `ReportDropped`, `HookFailed`, `Aborted`, and `Intervened`. With the feature `durable` also what happens to the message store.
     pub const FAILURES: Self = Self(1);
     /// [`Event::Restarted`](crate::Event::Restarted) and `Resumed`.
     pub const RESTARTS: Self = Self(2);
-    /// [`Event::Started`](crate::Event::Started) and `Stopped`.
+    /// [`Event::Started`](crate::Event::Started) and `Stopped`. With the feature `durable` also `Kept`.
     pub const LIVES: Self = Self(4);
-    /// [`Event::DeadLetter`](crate::Event::DeadLetter).
+    /// [`Event::DeadLetter`](crate::Event::DeadLetter). With the feature `durable` also `Quarantined`.
     pub const DEAD_LETTERS: Self = Self(8);
     /// All events.
     pub const ALL: Self = Self(0xf);
@@ -72,6 +72,12 @@ impl Interest {
             Event::Restarted { .. } | Event::Resumed { .. } => Self::RESTARTS,
             Event::Started { .. } | Event::Stopped { .. } => Self::LIVES,
             Event::DeadLetter(_) => Self::DEAD_LETTERS,
+            #[cfg(feature = "durable")]
+            Event::Kept { .. } => Self::LIVES,
+            #[cfg(feature = "durable")]
+            Event::Quarantined { .. } => Self::DEAD_LETTERS,
+            #[cfg(feature = "durable")]
+            Event::StoreFailed { .. } | Event::StoreOpened | Event::MessagesMissing { .. } => Self::FAILURES,
             Event::Missed(_) => return None,
         })
     }

@@ -160,7 +160,8 @@ pub(super) fn dead_letters_pause() {
 }
 
 pub(super) fn dead_letters_missed(missed: u64) {
-    info!(target: TARGET, missed, "{missed} dead letters were logged at debug level only");
+    let (letters, were) = if missed == 1 { ("letter", "was") } else { ("letters", "were") };
+    info!(target: TARGET, missed, "{missed} dead {letters} {were} logged at debug level only");
 }
 
 pub(super) fn quarantined(letter: &DeadLetter) {
@@ -182,6 +183,11 @@ pub(super) fn cell_broke(actor: &ActorPath, failure: &Failure) {
 
 pub(super) fn root_failed(failure: &Failure) {
     error!(target: TARGET, "the root guardian failed and the system ends: {}", Chain(failure));
+}
+
+#[cfg(feature = "durable")]
+pub(super) fn store_failed(error: &str) {
+    error!(target: TARGET, "the message store has failed and is tried again: {error}");
 }
 
 pub(super) fn termination_callback_failed(failure: &Failure) {
@@ -222,11 +228,11 @@ pub(super) fn shutdown_phase_skipped(phase: &str, tasks: &[&str]) {
 }
 
 pub(super) fn still_stopping(waited: Duration, actors: &dyn Display) {
-    warn!(target: TARGET, ?waited, "still waiting for the end of {actors}");
+    warn!(target: TARGET, waited = %Short(waited), "still waiting for the end of {actors}");
 }
 
 pub(super) fn shutdown_phase_timed_out(phase: &str, timeout: Duration, tasks: &[String]) {
-    warn!(target: TARGET, phase, ?timeout, ?tasks, "a shutdown phase took too long");
+    warn!(target: TARGET, phase, timeout = %Short(timeout), ?tasks, "a shutdown phase took too long");
 }
 
 /// The level of a decision's line, if it is above the debug level.
@@ -245,11 +251,12 @@ pub(super) fn failures_pause(supervisor: &ActorPath) {
 
 pub(super) fn failures_missed(kind: &Kind, missed: u64) {
     let Kind { supervisor, failure, outcome, level } = kind;
+    let (failures, were) = if missed == 1 { ("failure", "was") } else { ("failures", "were") };
     macro_rules! say {
         ($level:ident) => {
             $level!(
                 target: TARGET, %supervisor, failure, outcome, missed,
-                "{missed} more failures of one kind below {} were logged at debug level only", supervisor.name()
+                "{missed} more {failures} of one kind below {} {were} logged at debug level only", supervisor.name()
             )
         };
     }

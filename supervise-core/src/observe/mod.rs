@@ -368,6 +368,12 @@ pub(crate) fn root_failed(failure: &Failure) {
     told(|| log::root_failed(failure));
 }
 
+/// Reports that the message store has failed or cannot be opened.
+#[cfg(feature = "durable")]
+pub(crate) fn store_failed(error: &str) {
+    told(|| log::store_failed(error));
+}
+
 /// Reports that a termination callback panicked.
 pub(crate) fn termination_callback_failed(failure: &Failure) {
     told(|| log::termination_callback_failed(failure));

@@ -55,6 +55,9 @@ pub(super) fn cell_broke(_: &ActorPath, _: &Failure) {}
 
 pub(super) fn root_failed(_: &Failure) {}
 
+#[cfg(feature = "durable")]
+pub(super) fn store_failed(_: &str) {}
+
 pub(super) fn termination_callback_failed(_: &Failure) {}
 
 #[cfg(feature = "signal")]

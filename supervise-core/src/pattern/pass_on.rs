@@ -23,6 +23,8 @@ pub(super) fn pass_on<S: Actor, C: Actor>(
             drop_because(AskError::Stopped, refused);
             None
         }
+        #[cfg(feature = "durable")]
+        SendErrorReason::NotAccepted => unreachable!("a push stores nothing"),
         SendErrorReason::MailboxFull => Some((refused.into_message(), to.clone(), ctx.stopping())),
     });
     async move {
@@ -55,6 +57,8 @@ pub(super) fn lost_without_room<C: Actor>(told: Result<(), SendError<C::Message>
     match reason {
         // The message has already become a dead letter.
         SendErrorReason::Stopped => drop_contained(message),
+        #[cfg(feature = "durable")]
+        SendErrorReason::NotAccepted => drop_contained(message),
         SendErrorReason::MailboxFull => {
             let name = C::message_name(&message);
             to.core().lose(name, DeadLetterReason::MailboxFull, AskError::Stopped, message);

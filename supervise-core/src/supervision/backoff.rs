@@ -60,7 +60,10 @@ impl Backoff {
     #[track_caller]
     pub const fn exponential(min: Duration, max: Duration) -> Self {
         assert!(!min.is_zero(), "the shortest delay of a backoff must be longer than zero");
-        assert!(min.as_nanos() <= max.as_nanos(), "the shortest delay of a backoff must not exceed the longest");
+        assert!(
+            min.as_nanos() <= max.as_nanos(),
+            "the shortest delay of a backoff must not be longer than the longest: write a smaller `min` or a larger `max`"
+        );
         Self {
             growth: Growth::Exponential { min, max, jitter: 0.0 },
             reset: Reset::After(max),
@@ -125,7 +128,7 @@ impl Backoff {
         if let Some(limit) = self.give_up_after {
             assert!(
                 self.may_give_up_after(limit),
-                "a backoff gives a child up after a time that is longer than its longest delay and its quiet time; a linear one does not"
+                "`give_up_after` must be longer than `max` and `reset_after`: write a longer time (a linear backoff cannot give up)"
             );
         }
         self

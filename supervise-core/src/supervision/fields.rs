@@ -419,6 +419,11 @@ impl<C: Clone> Fields<C> {
         line.make_contiguous().sort_unstable_by_key(|id| Reverse(place(id)));
     }
 
+    /// Whether a child must stop, and its turn has not come.
+    pub(super) fn is_in_line(&self, child: ChildId) -> bool {
+        self.line.contains(&child)
+    }
+
     /// The child whose stop must be requested next, if all children that were asked before have ended. `dying` is the
     /// number of dying children. Invariant 3.
     #[must_use]

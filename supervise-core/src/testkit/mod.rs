@@ -38,17 +38,21 @@
 
 mod patience;
 mod probe;
+mod seen;
 mod settle;
+#[cfg(feature = "durable")]
+mod stored;
 #[cfg(test)]
 mod tests;
 mod watch;
 
+use std::any::type_name;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::ops::Deref;
-use std::panic::resume_unwind;
+use std::panic::{Location, resume_unwind};
 use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -57,9 +61,12 @@ use std::time::Duration;
 
 use self::patience::Patience;
 pub use self::probe::{ProbeHandle, TestProbe};
+use self::seen::{Happened, NotFound, complain};
+#[cfg(feature = "durable")]
+pub use self::stored::{Crash, Fault, TestStore};
 use self::watch::{Limits, Signs, Watch};
 
-use crate::actor::{ActorSystem, ActorSystemBuilder, TypedRef};
+use crate::actor::{Actor, ActorSystem, ActorSystemBuilder, RefOf, TypedRef};
 use crate::base::{ActorPath, contained};
 use crate::failure::Failure;
 use crate::observe::{DeadLetter, Event, Events};
@@ -167,11 +174,21 @@ pub fn deferrals<R: TypedRef>(actor: &R) -> usize {
     actor.actor_ref().core().protocol().deferrals()
 }
 
+/// How many messages of an actor are in memory and wait.
+pub fn waiting<R: TypedRef>(actor: &R) -> usize {
+    actor.actor_ref().to_any().0.waiting()
+}
+
 /// A system under test. It dereferences to [`ActorSystem`], moves the paused clock, and expects what the actors do.
 pub struct TestSystem {
     system: ActorSystem,
     log: Rc<RefCell<Log>>,
     patience: Patience,
+    #[cfg(feature = "durable")]
+    control: stored::Control,
+    /// The systems that came after crashes.
+    #[cfg(feature = "durable")]
+    next: Rc<RefCell<Vec<TestSystem>>>,
 }
 
 /// The events that no expectation has taken yet.
@@ -182,6 +199,8 @@ struct Log {
     ends: HashMap<ActorPath, HowEnded>,
     failures_allowed: bool,
     dead_letters_allowed: bool,
+    /// It has ended without an end.
+    has_crashed: bool,
 }
 
 impl Deref for TestSystem {
@@ -193,7 +212,37 @@ impl Deref for TestSystem {
 }
 
 impl TestSystem {
+    #[cfg(feature = "durable")]
     fn start(settings: ActorSystemBuilder) -> Self {
+        Self::with_store(settings, stored::Control::new(crate::durable::MemoryStore::new()))
+    }
+
+    /// Starts a system whose store obeys the test, unless its settings have another one.
+    #[cfg(feature = "durable")]
+    fn with_store(settings: ActorSystemBuilder, control: stored::Control) -> Self {
+        let settings = settings.store_by_default(control.engine());
+        let Self { system, log, patience, next, .. } = Self::started(settings, control.clone());
+        Self { system, log, patience, control, next }
+    }
+
+    /// Another handle to the same system.
+    #[cfg(feature = "durable")]
+    fn handle(&self) -> Self {
+        Self {
+            system: self.system.clone(),
+            log: Rc::clone(&self.log),
+            patience: self.patience.clone(),
+            control: self.control.clone(),
+            next: Rc::default(),
+        }
+    }
+
+    #[cfg(not(feature = "durable"))]
+    fn start(settings: ActorSystemBuilder) -> Self {
+        Self::started(settings)
+    }
+
+    fn started(settings: ActorSystemBuilder, #[cfg(feature = "durable")] control: stored::Control) -> Self {
         let system = match settings.event_capacity(1 << 16).start() {
             Ok(system) => system,
             Err(error) => panic!("{error}"),
@@ -205,13 +254,28 @@ impl TestSystem {
             ends: HashMap::new(),
             failures_allowed: false,
             dead_letters_allowed: false,
+            has_crashed: false,
         };
-        Self { system, log: Rc::new(RefCell::new(log)), patience: Patience::default() }
+        Self {
+            system,
+            log: Rc::new(RefCell::new(log)),
+            patience: Patience::default(),
+            #[cfg(feature = "durable")]
+            control,
+            #[cfg(feature = "durable")]
+            next: Rc::default(),
+        }
     }
 
-    /// Runs until every actor is idle, without moving time.
+    /// Runs until every actor is idle, without moving time. If messages are on their way to a durable mailbox, time moves by the
+    /// millisecond that each group takes.
     pub async fn settle(&self) {
         settle::settle(&self.system).await;
+        #[cfg(feature = "durable")]
+        while !self.control.is_held() && self.system.core().store().is_some_and(|store| store.is_busy()) {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            settle::settle(&self.system).await;
+        }
     }
 
     /// Moves the clock, timer by timer, and lets the actors settle. Time moved like this does not count towards the
@@ -242,24 +306,52 @@ impl TestSystem {
         self.log.borrow_mut().dead_letters_allowed = true;
     }
 
+    /// Lets the actors settle, and returns the actor at this path: a declared child whose field is private, for example.
+    ///
+    /// `system.actor::<Fetcher>("/user/gateway/fetcher").await` is the child of the field `fetcher` of the actor `gateway`.
+    ///
+    /// # Panics
+    ///
+    /// If there is no actor at this path, or one of another type. The message names the place of the call and what there is instead.
+    #[track_caller]
+    pub fn actor<A: Actor>(&self, path: impl AsRef<str>) -> impl Future<Output = RefOf<A>> {
+        let place = Location::caller();
+        async move {
+            self.settle().await;
+            let path = path.as_ref();
+            match self.system.find(path).and_then(|actor| actor.downcast::<A>()) {
+                Some(actor) => actor.into(),
+                None => complain(place, &NotFound { tree: &self.system.tree(), path, meant: type_name::<A>() }),
+            }
+        }
+    }
+
     /// Waits until an actor has ended, and returns how it ended. The actor may have ended before the call. If
     /// several actors ended at one path, it returns how the last one ended.
     ///
     /// # Panics
     ///
-    /// If the actor does not end.
-    pub async fn expect_terminated<R: TypedRef>(&self, actor: &R) -> HowEnded {
-        match self.patience.within(PATIENCE / 2, self.system.ended(actor)).await {
-            Some(how) => {
-                self.settle().await;
-                let mut log = self.log.borrow_mut();
-                log.read();
-                match log.ends.get(&actor.actor_ref().path()) {
-                    Some(seen) if how == HowEnded::AlreadyGone => *seen,
-                    _ => how,
+    /// If the actor does not end. The message names the place of the call and what happened, as that of every expectation
+    /// does.
+    #[track_caller]
+    pub fn expect_terminated<R: TypedRef>(&self, actor: &R) -> impl Future<Output = HowEnded> {
+        let place = Location::caller();
+        async move {
+            let ended = self.patience.within(PATIENCE / 2, self.system.ended(actor)).await;
+            self.settle().await;
+            let path = actor.actor_ref().path();
+            let mut log = self.log.borrow_mut();
+            log.read();
+            match (ended, log.ends.get(&path)) {
+                (Some(HowEnded::AlreadyGone), Some(seen)) => *seen,
+                (Some(how), _) => how,
+                (None, _) => {
+                    let tree = self.system.tree();
+                    let state = tree.find(path.to_string()).map(|node| format!("it is {:?}; ", node.state()));
+                    let (state, happened) = (state.unwrap_or_default(), Happened(&log.unseen));
+                    complain(place, &format_args!("expected {path} to end, but it did not; {state}{happened}"))
                 }
             }
-            None => panic!("expected {} to end, but it did not", actor.actor_ref().path()),
         }
     }
 
@@ -268,9 +360,10 @@ impl TestSystem {
     /// # Panics
     ///
     /// If there is none.
-    pub async fn expect_decision<R: TypedRef>(&self, actor: &R) -> Decision {
+    #[track_caller]
+    pub fn expect_decision<R: TypedRef>(&self, actor: &R) -> impl Future<Output = Decision> {
         let path = actor.actor_ref().path();
-        self.expect(&format!("a decision about {path}"), |event| match event {
+        self.expect(format!("a decision about {path}"), move |event| match event {
             Event::Decided { supervisor, child, failure, directive, outcome, .. } if *child == path => {
                 Some(Decision {
                     supervisor: supervisor.clone(),
@@ -281,7 +374,6 @@ impl TestSystem {
             }
             _ => None,
         })
-        .await
     }
 
     /// Lets the actors settle, and takes `times` restarts of this actor, with the decisions that led to them.
@@ -289,12 +381,25 @@ impl TestSystem {
     /// # Panics
     ///
     /// If it was restarted more or fewer times.
-    pub async fn expect_restarts<R: TypedRef>(&self, actor: &R, times: usize) {
-        let path = actor.actor_ref().path();
-        let restarts =
-            self.take_all(|event| matches!(event, Event::Restarted { actor, .. } if *actor == path)).await;
-        assert_eq!(restarts.len(), times, "restarts of {path}");
-        self.take_all(|event| matches!(event, Event::Decided { child, .. } if *child == path)).await;
+    #[track_caller]
+    pub fn expect_restarts<R: TypedRef>(&self, actor: &R, times: usize) -> impl Future<Output = ()> {
+        let (place, path) = (Location::caller(), actor.actor_ref().path());
+        async move {
+            self.settle().await;
+            let mut log = self.log.borrow_mut();
+            log.read();
+            let is_restart = |event: &Event| matches!(event, Event::Restarted { actor, .. } if *actor == path);
+            let restarts = log.unseen.iter().filter(|event| is_restart(event)).count();
+            if restarts != times {
+                let (were, happened) = (if restarts == 1 { "was" } else { "were" }, Happened(&log.unseen));
+                complain(
+                    place,
+                    &format_args!("expected {times} restarts of {path}, but there {were} {restarts}; {happened}"),
+                )
+            }
+            let is_decision = |event: &Event| matches!(event, Event::Decided { child, .. } if *child == path);
+            log.unseen.retain(|event| !is_restart(event) && !is_decision(event));
+        }
     }
 
     /// Lets the actors settle, and takes a failure of this actor that its supervisor escalated.
@@ -302,9 +407,10 @@ impl TestSystem {
     /// # Panics
     ///
     /// If there is none.
-    pub async fn expect_escalated<R: TypedRef>(&self, actor: &R) -> Failure {
+    #[track_caller]
+    pub fn expect_escalated<R: TypedRef>(&self, actor: &R) -> impl Future<Output = Failure> {
         let path = actor.actor_ref().path();
-        self.expect(&format!("an escalated failure of {path}"), |event| match event {
+        self.expect(format!("an escalated failure of {path}"), move |event| match event {
             Event::Decided { child, failure, outcome: Outcome::Escalated | Outcome::LimitEscalated, .. }
                 if *child == path =>
             {
@@ -312,7 +418,6 @@ impl TestSystem {
             }
             _ => None,
         })
-        .await
     }
 
     /// Lets the actors settle, and takes a dead letter for this actor.
@@ -320,13 +425,13 @@ impl TestSystem {
     /// # Panics
     ///
     /// If there is none.
-    pub async fn expect_dead_letter<R: TypedRef>(&self, actor: &R) -> DeadLetter {
+    #[track_caller]
+    pub fn expect_dead_letter<R: TypedRef>(&self, actor: &R) -> impl Future<Output = DeadLetter> {
         let path = actor.actor_ref().path();
-        self.expect(&format!("a dead letter for {path}"), |event| match event {
+        self.expect(format!("a dead letter for {path}"), move |event| match event {
             Event::DeadLetter(letter) if letter.recipient == path => Some(letter.clone()),
             _ => None,
         })
-        .await
     }
 
     /// Lets the actors settle, and takes the first event for which `pick` returns `Some`.
@@ -334,17 +439,25 @@ impl TestSystem {
     /// # Panics
     ///
     /// If there is none.
-    pub async fn expect<T>(&self, what: &str, mut pick: impl FnMut(&Event) -> Option<T>) -> T {
-        self.settle().await;
-        let mut log = self.log.borrow_mut();
-        log.read();
-        let found = log.unseen.iter().enumerate().find_map(|(at, event)| Some((at, pick(event)?)));
-        match found {
-            Some((at, picked)) => {
-                log.unseen.remove(at);
-                picked
+    #[track_caller]
+    pub fn expect<T>(
+        &self,
+        what: impl fmt::Display,
+        mut pick: impl FnMut(&Event) -> Option<T>,
+    ) -> impl Future<Output = T> {
+        let place = Location::caller();
+        async move {
+            self.settle().await;
+            let mut log = self.log.borrow_mut();
+            log.read();
+            let found = log.unseen.iter().enumerate().find_map(|(at, event)| Some((at, pick(event)?)));
+            match found {
+                Some((at, picked)) => {
+                    log.unseen.remove(at);
+                    picked
+                }
+                None => complain(place, &format_args!("expected {what}; {}", Happened(&log.unseen))),
             }
-            None => panic!("expected {what}; what happened: {:#?}", log.unseen),
         }
     }
 
@@ -360,6 +473,17 @@ impl TestSystem {
 
     /// Ends the system and looks for failures and dead letters that the test should have expected.
     async fn finish(&self) {
+        self.finish_one().await;
+        #[cfg(feature = "durable")]
+        for next in self.next.take() {
+            next.finish_one().await;
+        }
+    }
+
+    async fn finish_one(&self) {
+        if self.log.borrow().has_crashed {
+            return;
+        }
         self.settle().await;
         self.log.borrow_mut().read();
         self.system.terminate().await;

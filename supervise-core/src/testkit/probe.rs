@@ -2,11 +2,14 @@
 
 use std::cell::RefCell;
 use std::fmt;
+use std::future::Future;
+use std::panic::Location;
 
 use tokio::sync::mpsc;
 
 use super::PATIENCE;
 use super::patience::Patience;
+use super::seen::complain;
 use super::settle::settle;
 use crate::actor::ActorSystem;
 
@@ -56,14 +59,28 @@ impl<T: Send + 'static> TestProbe<T> {
     ///
     /// # Panics
     ///
-    /// If no value comes.
-    pub async fn next(&self) -> T {
-        let next = std::future::poll_fn(|cx| self.receiver.borrow_mut().poll_recv(cx));
-        match self.patience.within(PATIENCE / 2, next).await {
-            Some(Some(value)) => value,
-            Some(None) => unreachable!("the probe holds a sender itself"),
-            None => panic!("the probe expected a value, but none came"),
+    /// If no value comes. The message names the place of the call, as that of every expectation does.
+    #[track_caller]
+    pub fn next(&self) -> impl Future<Output = T> {
+        let place = Location::caller();
+        async move {
+            match self.wait().await {
+                Some(value) => value,
+                None => complain(place, &"the probe expected a value, but none came"),
+            }
         }
+    }
+
+    /// The next value, unless none comes.
+    async fn wait(&self) -> Option<T> {
+        let next = std::future::poll_fn(|cx| self.receiver.borrow_mut().poll_recv(cx));
+        self.patience.within(PATIENCE / 2, next).await.flatten()
+    }
+
+    /// The values that are there already.
+    fn waiting(&self) -> Vec<T> {
+        let mut receiver = self.receiver.borrow_mut();
+        std::iter::from_fn(|| receiver.try_recv().ok()).collect()
     }
 
     /// The next value, if it is there already or comes without moving the clock.
@@ -75,8 +92,7 @@ impl<T: Send + 'static> TestProbe<T> {
     /// All values that are there already or come without moving the clock.
     pub async fn all(&self) -> Vec<T> {
         settle(&self.system).await;
-        let mut receiver = self.receiver.borrow_mut();
-        std::iter::from_fn(|| receiver.try_recv().ok()).collect()
+        self.waiting()
     }
 
     /// Skips values until `pick` returns `Some`.
@@ -84,11 +100,18 @@ impl<T: Send + 'static> TestProbe<T> {
     /// # Panics
     ///
     /// If no value comes for which `pick` returns `Some`.
-    pub async fn fish_for<U>(&self, mut pick: impl FnMut(T) -> Option<U>) -> U {
-        loop {
-            if let Some(picked) = pick(self.next().await) {
-                return picked;
+    #[track_caller]
+    pub fn fish_for<U>(&self, mut pick: impl FnMut(T) -> Option<U>) -> impl Future<Output = U> {
+        let place = Location::caller();
+        async move {
+            let mut skipped = 0_usize;
+            while let Some(value) = self.wait().await {
+                if let Some(picked) = pick(value) {
+                    return picked;
+                }
+                skipped += 1;
             }
+            complain(place, &format_args!("the probe expected another value, but none came; it skipped {skipped}"))
         }
     }
 }
@@ -99,8 +122,22 @@ impl<T: Send + PartialEq + fmt::Debug + 'static> TestProbe<T> {
     /// # Panics
     ///
     /// If no value comes, or a different one.
-    pub async fn expect(&self, value: T) {
-        assert_eq!(self.next().await, value);
+    #[track_caller]
+    pub fn expect(&self, value: T) -> impl Future<Output = ()> {
+        let place = Location::caller();
+        async move {
+            match self.wait().await {
+                Some(seen) if seen == value => {}
+                Some(seen) => {
+                    let after = self.waiting();
+                    complain(
+                        place,
+                        &format_args!("the probe expected {value:?}, but got {seen:?}, and after it {after:?}"),
+                    )
+                }
+                None => complain(place, &format_args!("the probe expected {value:?}, but nothing came")),
+            }
+        }
     }
 
     /// Expects that no value comes without moving the clock.
@@ -108,9 +145,15 @@ impl<T: Send + PartialEq + fmt::Debug + 'static> TestProbe<T> {
     /// # Panics
     ///
     /// If a value comes.
-    pub async fn expect_none(&self) {
-        let value = self.now().await;
-        assert!(value.is_none(), "the probe expected nothing, but got {value:?}");
+    #[track_caller]
+    pub fn expect_none(&self) -> impl Future<Output = ()> {
+        let place = Location::caller();
+        async move {
+            let values = self.all().await;
+            if !values.is_empty() {
+                complain(place, &format_args!("the probe expected nothing, but got {values:?}"))
+            }
+        }
     }
 }
 

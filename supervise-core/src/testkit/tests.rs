@@ -189,3 +189,128 @@ fn a_runtime_that_waits_for_a_blocking_task_is_told_of() {
     });
     assert!(why.contains("spawn_blocking"), "{why}");
 }
+
+/// Fails with every message.
+struct Printer;
+
+impl Supervisor for Printer {
+    type Ref = ActorRef<Self>;
+}
+
+impl Actor for Printer {
+    type Message = ();
+
+    async fn handle(&mut self, (): (), _: &mut Context<Self>) -> Result<(), Failure> {
+        Err(Failure::new(fmt::Error))
+    }
+}
+
+/// What a test says that fails in `expect`. Its printer has failed once, and its probe has the values 1, 2 and 3.
+fn said_by(expect: impl AsyncFnOnce(&TestSystem, &ActorRef<Printer>, &TestProbe<u32>)) -> String {
+    complaint(PATIENT, async |system| {
+        let printer = system.spawn("printer", || Printer).unwrap();
+        let probe = system.probe();
+        (1..4).for_each(|value| probe.handle().note(value));
+        system.allow_failures();
+        printer.tell(()).unwrap();
+        system.settle().await;
+        expect(system, &printer, &probe).await;
+    })
+}
+
+/// The message of an expectation that fails names its line in the test, and what happened instead.
+#[test]
+fn an_expectation_that_fails_names_its_place_in_the_test() {
+    const FAILED: &str = "supervise://test/user/printer failed in handle: an error occurred when formatting an argument; outcome: restart";
+    const FIRST: u32 = line!();
+    let failing: [(String, &[&str]); 11] = [
+        (
+            said_by(async |system, printer, _| system.expect_restarts(printer, 3).await),
+            &[
+                "expected 3 restarts of supervise://test/user/printer, but there was 1; what happened:",
+                FAILED,
+                "supervise://test/user/printer restarted",
+            ],
+        ),
+        (
+            said_by(async |system, printer, _| drop(system.expect_dead_letter(printer).await)),
+            &["expected a dead letter for supervise://test/user/printer", FAILED],
+        ),
+        (
+            said_by(async |system, printer, _| drop(system.expect_escalated(printer).await)),
+            &["expected an escalated failure of supervise://test/user/printer", FAILED],
+        ),
+        (
+            said_by(async |system, printer, _| {
+                system.take_all(|_| true).await;
+                drop(system.expect_decision(printer).await);
+            }),
+            &["expected a decision about supervise://test/user/printer; nothing happened"],
+        ),
+        (
+            said_by(async |system, _, _| system.expect("a miracle", |_| None).await),
+            &["expected a miracle", FAILED],
+        ),
+        (
+            said_by(async |system, printer, _| _ = system.expect_terminated(printer).await),
+            &[
+                "expected supervise://test/user/printer to end, but it did not; it is Running; what happened:",
+                FAILED,
+            ],
+        ),
+        (
+            said_by(async |_, _, probe| probe.expect(7).await),
+            &["the probe expected 7, but got 1, and after it [2, 3]"],
+        ),
+        (
+            said_by(async |_, _, probe| probe.expect_none().await),
+            &["the probe expected nothing, but got [1, 2, 3]"],
+        ),
+        (
+            said_by(async |_, _, probe| probe.fish_for(|value| (value == 7).then_some(())).await),
+            &["the probe expected another value, but none came; it skipped 3"],
+        ),
+        (
+            said_by(async |system, _, _| drop(system.probe::<String>().next().await)),
+            &["the probe expected a value, but none came"],
+        ),
+        (
+            said_by(async |system, _, _| system.probe().expect("it").await),
+            &["the probe expected \"it\", but nothing came"],
+        ),
+    ];
+    let last = line!();
+    for (said, parts) in &failing {
+        let place = said.split_once(concat!(file!(), ":")).and_then(|(_, place)| place.split(':').next());
+        let line = place.and_then(|line| line.parse::<u32>().ok());
+        assert!(line.is_some_and(|line| (FIRST..last).contains(&line)), "{said}");
+        for part in *parts {
+            assert!(said.contains(part), "`{part}` is missing: {said}");
+        }
+    }
+}
+
+/// A private child is found by its path. What is there instead is named.
+#[test]
+fn an_actor_is_found_by_its_path_and_type() {
+    let place = format!("{}:", file!());
+    let missing = |path: &'static str| {
+        complaint(PATIENT, async move |system| {
+            system.spawn("printer", || Printer).unwrap();
+            system.spawn("busy", || Busy).unwrap();
+            assert_eq!(system.actor::<Printer>("/user/printer").await.path().local(), "/user/printer");
+            drop(system.actor::<Printer>(path).await);
+        })
+    };
+    for (path, parts) in [
+        ("/user/busy", "expected a `Printer` at /user/busy, but the actor there is a `Busy`"),
+        (
+            "/user/pinter",
+            "expected an actor at /user/pinter, but /user has `printer` (`Printer`), `busy` (`Busy`)",
+        ),
+        ("/user/printer/tray/1", "expected an actor at /user/printer/tray/1, but /user/printer has no children"),
+    ] {
+        let said = missing(path);
+        assert!(said.starts_with(&place) && said.ends_with(parts), "{said}");
+    }
+}

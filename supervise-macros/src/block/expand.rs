@@ -13,6 +13,7 @@ mod message;
 mod ordinary;
 mod reference;
 mod reply;
+mod stored;
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};

@@ -2,7 +2,7 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote_spanned};
-use syn::{Attribute, Generics, Path, Type};
+use syn::{Attribute, Generics, LitStr, Path, Type};
 
 use super::parse::syntax::Block as Syntax;
 use crate::errors::Errors;
@@ -186,6 +186,7 @@ impl Block {
         for at in 0..self.handlers.len() {
             let (earlier, rest) = self.handlers.split_at_mut(at);
             rest[0].check_variant(earlier, errors);
+            rest[0].check_stored_names(earlier, errors);
         }
         for watch in std::mem::take(&mut self.watches) {
             match watch.same_as_in(&self.watches) {
@@ -246,6 +247,44 @@ impl Handler {
     /// Whether generated code can call the method.
     pub(crate) fn is_sound(&self) -> bool {
         self.mistake.is_none()
+    }
+
+    /// What a durable mailbox calls the message.
+    pub(crate) fn stored_name(&self) -> String {
+        match &self.arguments.stored_as.value {
+            Some(name) => name.value(),
+            None => syn::ext::IdentExt::unraw(&self.ident).to_string(),
+        }
+    }
+
+    /// Refuses a stored name that an earlier handler has.
+    fn check_stored_names(&self, earlier: &[Self], errors: &mut Errors) {
+        let HandlerArguments { transient, stored_as, also, .. } = &self.arguments;
+        if transient.given().is_some() {
+            for given in [stored_as.given(), also.given()].into_iter().flatten() {
+                let message =
+                    format!("a transient message is not stored: remove `{}`, or `transient`", given.name);
+                errors.add(given.error(message));
+            }
+            return;
+        }
+        let mut names =
+            vec![(self.stored_name(), stored_as.value.as_ref().map_or(self.ident.span(), LitStr::span))];
+        names.extend(also.value.iter().flatten().map(|name| (name.value(), name.span())));
+        for (name, span) in names {
+            let same = |earlier: &&Self| earlier.is_stored_as(&name) && exist_together(&earlier.cfgs, &self.cfgs);
+            // rustc reports two methods of the same name.
+            if let Some(first) = earlier.iter().find(same).filter(|earlier| earlier.ident != self.ident) {
+                let message = format!("`{}` is stored as `{name}` already: write another name", first.ident);
+                errors.at_span(span, message);
+            }
+        }
+    }
+
+    fn is_stored_as(&self, name: &str) -> bool {
+        let HandlerArguments { transient, also, .. } = &self.arguments;
+        let mut also = also.value.iter().flatten();
+        transient.given().is_none() && (self.stored_name() == name || also.any(|also| also.value() == name))
     }
 
     /// Refuses a message of the same name as that of an earlier handler, and renames this one.

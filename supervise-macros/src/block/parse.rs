@@ -9,6 +9,7 @@ pub(crate) mod implements;
 pub(crate) mod message;
 mod own_type;
 mod reply;
+pub(crate) mod stored;
 pub(crate) mod syntax;
 pub(crate) mod types;
 

@@ -9,6 +9,7 @@ use syn::{DeriveInput, Generics, Path};
 
 use super::model::{Declaration, Mailbox};
 use crate::generics::{derivation, require};
+use crate::grammar::arguments::DurableArguments;
 use crate::grammar::words::RestartType;
 use crate::supervise::expand::{self as table, Expression};
 use crate::supervise::model::Table;
@@ -23,6 +24,7 @@ pub(crate) fn expand(declaration: &Declaration) -> TokenStream {
 pub(crate) fn generated(declaration: &Declaration) -> TokenStream {
     let mut generated = reference::reference(declaration);
     generated.push(supervisor(declaration));
+    generated.extend(durable(declaration));
     generated.extend(coverage(declaration));
     let generated = attributes::under(&declaration.cfgs, generated);
     let mut read = TokenStream::new();
@@ -58,7 +60,9 @@ fn supervisor(declaration: &Declaration) -> TokenStream {
     let (_, ty_generics, _) = item.generics.split_for_impl();
     let mixed = Span::mixed_site();
     let mut members = quote_spanned!(mixed=> type Ref = #reference #ty_generics;);
-    if let Some(mailbox) = &arguments.mailbox.value {
+    if let Some(Mailbox::Durable(settings)) = &arguments.mailbox.value {
+        members.extend(durable_settings(settings, krate));
+    } else if let Some(mailbox) = &arguments.mailbox.value {
         let mailbox = mailbox.expression(krate);
         members.extend(quote_spanned!(mixed=> const MAILBOX: #krate::MailboxKind = #mailbox;));
     }
@@ -83,10 +87,43 @@ fn supervisor(declaration: &Declaration) -> TokenStream {
     derivation(&alive(declaration), quote_spanned!(mixed=> #krate::Supervisor), &actor, members)
 }
 
+/// `DURABLE`
+fn durable_settings(settings: &DurableArguments, krate: &Path) -> TokenStream {
+    let mixed = Span::mixed_site();
+    let mut value = quote_spanned!(mixed=> #krate::durable::DurableMailbox::DEFAULT);
+    let DurableArguments { capacity, window, redeliver, crashes } = settings;
+    if let Some(capacity) = capacity.value {
+        value.extend(quote_spanned!(mixed=> .capacity(#capacity)));
+    }
+    if let Some(window) = window.value {
+        value.extend(quote_spanned!(mixed=> .window(#window)));
+    }
+    if let Some(redeliver) = redeliver.value {
+        value.extend(quote_spanned!(mixed=> .redeliver(#redeliver)));
+    }
+    if let Some(crashes) = crashes.value {
+        value.extend(quote_spanned!(mixed=> .crashes(#crashes)));
+    }
+    quote_spanned! {mixed=>
+        const DURABLE: ::core::option::Option<#krate::durable::DurableMailbox> = ::core::option::Option::Some(#value);
+    }
+}
+
+/// `Durable`
+fn durable(declaration: &Declaration) -> Option<TokenStream> {
+    let Some(Mailbox::Durable(_)) = &declaration.arguments.mailbox.value else { return None };
+    let Declaration { item, krate, .. } = declaration;
+    let ident = &item.ident;
+    let (_, ty_generics, _) = item.generics.split_for_impl();
+    let of = quote_spanned!(Span::mixed_site()=> #krate::Durable);
+    Some(derivation(&alive(declaration), of, &quote!(#ident #ty_generics), TokenStream::new()))
+}
+
 impl Expression for Mailbox {
     fn expression(&self, krate: &Path) -> TokenStream {
         match self {
-            Self::Unbounded => quote!(#krate::MailboxKind::Unbounded),
+            // Transient messages are in memory.
+            Self::Unbounded | Self::Durable(_) => quote!(#krate::MailboxKind::Unbounded),
             Self::Bounded { capacity, overflow } => {
                 let overflow = overflow.expression(krate);
                 quote!(#krate::MailboxKind::Bounded { capacity: #capacity, overflow: #overflow })

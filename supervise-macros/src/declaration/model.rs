@@ -5,7 +5,7 @@ use syn::{DeriveInput, ExprClosure, Path, Type};
 
 use crate::errors::Errors;
 use crate::grammar::Word;
-use crate::grammar::arguments::{ActorArguments, ChildArguments};
+use crate::grammar::arguments::{ActorArguments, ChildArguments, DurableArguments};
 use crate::grammar::words::{Overflow, RestartType};
 use crate::supervise::model::{Strategy, Table};
 
@@ -30,6 +30,7 @@ pub(crate) struct Declaration {
 pub(crate) enum Mailbox {
     Unbounded,
     Bounded { capacity: usize, overflow: Overflow },
+    Durable(Box<DurableArguments>),
 }
 
 /// One declared child.
@@ -48,7 +49,7 @@ pub(crate) struct Child {
 pub(crate) enum ChildKind {
     /// `Child<A>`.
     Actor,
-    /// `Child<Pool<A>>` or `Child<BackoffSupervisor<A>>`: made of props.
+    /// `Child<Pool<A>>` or a child of another pattern: made of props.
     Pattern,
     /// `Children<K, A>`, with this `K`.
     Keyed(Box<Type>),
@@ -119,7 +120,7 @@ impl Child {
 
     /// Refuses arguments that have no effect on a child of this kind.
     pub(crate) fn check_kind(&self, errors: &mut Errors) {
-        let ChildArguments { restart, stop_timeout, significant, idle, .. } = &self.arguments;
+        let ChildArguments { restart, stop_timeout, significant, idle, limit, .. } = &self.arguments;
         if let ChildKind::Keyed(_) = self.kind {
             for given in [restart.given(), stop_timeout.given(), significant.given()].into_iter().flatten() {
                 let message = format!(
@@ -128,8 +129,13 @@ impl Child {
                 );
                 errors.add(given.error(message));
             }
-        } else if let Some(given) = idle.given() {
-            let message = "`idle` has no effect on a single child: it belongs to keyed children, `sessions: Children<u64, Session>`";
+            return;
+        }
+        for given in [idle.given(), limit.given()].into_iter().flatten() {
+            let message = format!(
+                "`{}` has no effect on a single child: it belongs to keyed children, `sessions: Children<u64, Session>`",
+                given.name
+            );
             errors.add(given.error(message));
         }
     }

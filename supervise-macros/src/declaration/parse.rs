@@ -2,18 +2,22 @@
 
 mod child;
 
+use std::fmt::Display;
+use std::str::FromStr;
+
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote};
 use syn::parse::{Parse, ParseStream};
 use syn::{Attribute, Data, DeriveInput, LitInt, Meta, Path};
 
-pub(crate) use child::child_name;
+pub(crate) use child::{child_name, limit};
 
 use super::is;
 use super::model::{Declaration, Mailbox};
 use crate::attributes;
+use crate::block::parse::stored;
 use crate::errors::Errors;
-use crate::grammar::arguments::{ActorArguments, BlockArguments, BoundedArguments};
+use crate::grammar::arguments::{ActorArguments, BlockArguments, BoundedArguments, DurableArguments};
 use crate::grammar::words::{MailboxKind, Overflow};
 use crate::grammar::{Arguments, Word};
 use crate::settings::{self, Setting, written};
@@ -195,6 +199,15 @@ pub(crate) fn mailbox(setting: &Setting, example: &'static str, errors: &mut Err
             syn::Error::new(error.span(), "expected a mailbox: write `unbounded` or `bounded(1000)`")
         })?;
         let value = MailboxKind::read(&kind)?;
+        if value == MailboxKind::Durable {
+            let mut settings = TokenStream::new();
+            if input.peek(syn::token::Paren) {
+                let inner;
+                syn::parenthesized!(inner in input);
+                settings = inner.parse()?;
+            }
+            return Ok((kind, value, Some((0, settings))));
+        }
         let mut bound = None;
         if value == MailboxKind::Bounded && input.peek(syn::token::Paren) {
             let inner;
@@ -205,6 +218,10 @@ pub(crate) fn mailbox(setting: &Setting, example: &'static str, errors: &mut Err
     };
     match setting.value(kind, example)? {
         (_, MailboxKind::Unbounded, _) => Ok(Mailbox::Unbounded),
+        (kind, MailboxKind::Durable, settings) => {
+            let settings = settings.map(|(_, settings)| settings).unwrap_or_default();
+            durable(&kind, settings, errors)
+        }
         (kind, MailboxKind::Bounded, None) => {
             Err(syn::Error::new(kind.span(), "a bounded mailbox needs a capacity: write `bounded(1000)`"))
         }
@@ -212,6 +229,48 @@ pub(crate) fn mailbox(setting: &Setting, example: &'static str, errors: &mut Err
             Ok(Mailbox::Bounded { capacity, overflow: overflow(rest, errors)? })
         }
     }
+}
+
+/// Reads the settings of a durable mailbox.
+fn durable(kind: &Ident, settings: TokenStream, errors: &mut Errors) -> syn::Result<Mailbox> {
+    if !stored::is_on() {
+        return Err(stored::feature_is_off(kind));
+    }
+    let mut read = DurableArguments::default();
+    for setting in &settings::parse(settings, errors) {
+        if BoundedArguments::WORDS.contains(&setting.name.to_string().as_str()) {
+            let message = "a durable mailbox loses no message, so it has no `overflow`: when it is full, `tell` gives the message back, \
+                           and `accepted` waits; remove it";
+            errors.at(&setting.name, message);
+        } else if !read.set(setting, errors) {
+            errors.add(unknown(DurableArguments::KIND, &setting.name, DurableArguments::WORDS));
+        }
+    }
+    Ok(Mailbox::Durable(Box::new(read)))
+}
+
+/// Reads `redeliver = 3`.
+pub(crate) fn number<N: FromStr<Err: Display>>(
+    setting: &Setting,
+    example: &'static str,
+    _: &mut Errors,
+) -> syn::Result<N> {
+    setting.value(LitInt::parse, example)?.base10_parse()
+}
+
+/// Reads `window = 1024`.
+pub(crate) fn positive<N: FromStr<Err: Display> + From<bool> + PartialEq>(
+    setting: &Setting,
+    example: &'static str,
+    _: &mut Errors,
+) -> syn::Result<N> {
+    let number = setting.value(LitInt::parse, example)?;
+    let value: N = number.base10_parse()?;
+    if value == N::from(false) {
+        let message = format!("`{}` is at least 1: write `{example}`", setting.name);
+        return Err(syn::Error::new(number.span(), message));
+    }
+    Ok(value)
 }
 
 /// Reads the capacity, and leaves the rest of the arguments.

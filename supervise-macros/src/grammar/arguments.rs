@@ -11,8 +11,9 @@ use crate::block::parse::batch::size;
 use crate::block::parse::handler::redeliveries;
 use crate::block::parse::implements::implements;
 use crate::block::parse::message::{derives, message, name, visibility};
+use crate::block::parse::stored::{stored_flag, stored_name, stored_names};
 use crate::declaration::model::Mailbox;
-use crate::declaration::parse::{child_name, mailbox, module, stash};
+use crate::declaration::parse::{child_name, limit, mailbox, module, number, positive, stash};
 use crate::settings::{duration, flag, word};
 use crate::supervise::model::{Backoff, Log, Reset};
 use crate::supervise::parse::strategy::{backoff, jitter, log, max_retries, reset_after};
@@ -59,6 +60,18 @@ arguments! {
             "What happens when a bounded mailbox is full. Default: `fail`.", overflows_list;
     }
 
+    /// The arguments of `durable(..)`.
+    DurableArguments, "setting of a durable mailbox", durable_arguments {
+        "capacity" => capacity: u64 = positive, "capacity = 1000000",
+            "How many messages may wait in the store. Default: 1000000.";
+        "window" => window: usize = positive, "window = 1024",
+            "How many of them may be in memory. Default: 1024.";
+        "redeliver" => redeliver: u32 = number, "redeliver = 3",
+            "How often a message is delivered again after a failure. A handler's own `redeliver` takes precedence. Default: 3.";
+        "crashes" => crashes: u32 = positive, "crashes = 3",
+            "After how many deaths of the process a message that was under way each time goes into quarantine. Default: 3.";
+    }
+
     /// The arguments of `#[handler(..)]`.
     HandlerArguments, "setting of `#[handler]`", handler_arguments {
         "redeliver" => redeliver: u32 = redeliveries, "redeliver = 3",
@@ -75,6 +88,12 @@ arguments! {
             "The message's `Debug` hides the arguments.";
         "inline" => inline: () = flag, "inline",
             "If the actor is idle, an ask runs the handler in its own first poll and wakes no worker. For handlers that return immediately; not for an `async fn`. Meanwhile everything else in the asker's task waits, for example timeouts, and asks that are joined with this one.";
+        "transient" => transient: () = stored_flag, "transient",
+            "A durable mailbox does not store the message: it needs no serde, and is lost with the process.";
+        "stored_as" => stored_as: LitStr = stored_name, "stored_as = \"refund\"",
+            "What a durable mailbox calls the message. Default: the handler's name.";
+        "also" => also: Vec<LitStr> = stored_names, "also = [\"pay_back\"]",
+            "What a durable mailbox called the message before, in earlier releases.";
     }
 
     /// The arguments of `#[child(..)]` behind the closure.
@@ -89,6 +108,8 @@ arguments! {
             "The child's name. Default: the field's name.";
         "idle" => idle: Value<Duration> = length, "idle = \"5m\"",
             "For keyed children: how long a child may handle no message before it is passivated. Default: without limit.";
+        "limit" => limit: Value<usize> = limit, "limit = 10_000",
+            "For keyed children: how many there may be at a time. Set it if the keys come from outside the program. Default: any number.";
     }
 
     /// The arguments of `backoff(..)`.

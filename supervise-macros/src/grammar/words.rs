@@ -86,6 +86,7 @@ words! {
     MailboxKind, "mailbox", mailboxes_list {
         "unbounded" => Unbounded: "Takes any number of messages.",
         "bounded" => Bounded: "`bounded(1000)` holds at most 1000 waiting messages.",
+        "durable" => Durable: "Messages are stored before they are handled, and survive the process. With the feature `durable`; see `docs::durable`.",
     }
 
     /// What happens when a bounded mailbox is full.

@@ -120,14 +120,14 @@ impl ::supervise::Supervisor for Standings {
             FeedError,
         >(failure) {
             #[deny(unreachable_patterns)]
-            match ::supervise::NoRuleFor(error) {
-                ::supervise::NoRuleFor(FeedError::Malformed { .. }) => {
+            match ::supervise::AddRuleFor(error) {
+                ::supervise::AddRuleFor(FeedError::Malformed { .. }) => {
                     return ::core::result::Result::Ok((
                         ::supervise::Directive::Resume,
                         ::core::option::Option::Some(0u16),
                     ));
                 }
-                ::supervise::NoRuleFor(
+                ::supervise::AddRuleFor(
                     FeedError::Timeout,
                 ) if ::supervise::__private::guard::<
                     FeedError,
@@ -180,7 +180,7 @@ impl ::supervise::Supervisor for Standings {
 #[automatically_derived]
 impl<__E: ?::core::marker::Sized> ::supervise::Decides<__E> for Standings
 where
-    Standings: ::supervise::RulesUseOneNameFor<__E>,
+    Standings: ::supervise::HasOneRuleOrOneSpellingFor<__E>,
 {}
 #[allow(deprecated)]
 #[automatically_derived]
@@ -190,10 +190,10 @@ where
 {}
 #[allow(deprecated)]
 #[automatically_derived]
-impl ::supervise::RulesUseOneNameFor<FeedError> for Standings {}
+impl ::supervise::HasOneRuleOrOneSpellingFor<FeedError> for Standings {}
 #[allow(deprecated)]
 #[automatically_derived]
-impl ::supervise::RulesUseOneNameFor<io::Error> for Standings {}
+impl ::supervise::HasOneRuleOrOneSpellingFor<io::Error> for Standings {}
 #[allow(deprecated)]
 #[automatically_derived]
 impl<__P> ::supervise::DeclarationDecidedBy<__P> for Standings {}

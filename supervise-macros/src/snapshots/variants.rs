@@ -103,14 +103,14 @@ impl ::supervise::Supervisor for Db {
             DbError,
         >(failure) {
             #[deny(unreachable_patterns)]
-            match ::supervise::NoRuleFor(error) {
-                ::supervise::NoRuleFor(DbError::Timeout) => {
+            match ::supervise::AddRuleFor(error) {
+                ::supervise::AddRuleFor(DbError::Timeout) => {
                     return ::core::result::Result::Ok((
                         ::supervise::Directive::Restart,
                         ::core::option::Option::Some(0u16),
                     ));
                 }
-                ::supervise::NoRuleFor(DbError::Gone) => {
+                ::supervise::AddRuleFor(DbError::Gone) => {
                     return ::core::result::Result::Ok((
                         ::supervise::Directive::Stop,
                         ::core::option::Option::Some(1u16),
@@ -136,14 +136,14 @@ impl ::supervise::Supervisor for Db {
 #[automatically_derived]
 impl<__E: ?::core::marker::Sized> ::supervise::Decides<__E> for Db
 where
-    Db: ::supervise::RulesUseOneNameFor<__E>,
+    Db: ::supervise::HasOneRuleOrOneSpellingFor<__E>,
 {}
 #[allow(deprecated)]
 #[automatically_derived]
 impl<__P> ::supervise::EscalationsDecidedBy<__P> for Db {}
 #[allow(deprecated)]
 #[automatically_derived]
-impl ::supervise::RulesUseOneNameFor<DbError> for Db {}
+impl ::supervise::HasOneRuleOrOneSpellingFor<DbError> for Db {}
 #[allow(deprecated)]
 #[automatically_derived]
 impl<__P> ::supervise::DeclarationDecidedBy<__P> for Db {}

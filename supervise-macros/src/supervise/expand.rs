@@ -291,7 +291,7 @@ fn errors_of(table: &Table, key: &TokenStream, krate: &Path) -> TokenStream {
     // rustc reports variants without a rule here, and prints this expression's type as a pattern.
     let here = mixed.located_at(first);
     let (at, error) = (spans::path_at(krate, here), Ident::new("error", here));
-    let error = quote_spanned!(here=> #at::NoRuleFor(#error));
+    let error = quote_spanned!(here=> #at::AddRuleFor(#error));
     quote_spanned! {mixed=>
         if let ::core::option::Option::Some(error) = #view(failure) {
             #[deny(unreachable_patterns)]
@@ -320,7 +320,7 @@ fn arm(place: u16, rule: &Rule, key: &TokenStream, krate: &Path) -> TokenStream 
     let at = spans::path_at(krate, first_span(pattern));
     let mut inner = Group::new(Delimiter::Parenthesis, pattern.clone());
     inner.set_span(last_span(pattern));
-    quote_spanned!(here=> #at::NoRuleFor #inner #guard => { #body })
+    quote_spanned!(here=> #at::AddRuleFor #inner #guard => { #body })
 }
 
 fn first_span(key: &TokenStream) -> Span {

@@ -124,6 +124,75 @@ async fn con_14_a_row_ends_with_one_line_that_says_how_long_it_was(system: &Test
     system.expect_restarts(&gateway, 1).await;
 }
 
+/// Fails as it is told to, and cannot start eight times.
+#[actor]
+struct Feed {
+    starts: u32,
+}
+
+#[actor]
+impl Feed {
+    #[pre_start]
+    fn connect(&mut self) -> Result<(), Boom> {
+        if self.starts <= 8 { Err(Boom("no line")) } else { Ok(()) }
+    }
+
+    #[handler]
+    fn fail(&mut self, why: &'static str) -> Result<(), Boom> {
+        Err(Boom(why))
+    }
+}
+
+#[actor]
+#[supervise(
+    one_for_one(backoff(min = "200ms", max = "5s"), log = by_attempt(3)),
+    on(Boom if |boom| boom.0 == "bad") = Resume,
+    on(Boom) = Restart,
+)]
+struct Feeds;
+
+#[actor]
+impl Feeds {
+    #[handler]
+    fn open(&mut self, ctx: &mut Context<Self>) -> Result<FeedRef, SpawnError> {
+        let mut starts = 0;
+        ctx.spawn("feed", move || {
+            starts += 1;
+            Feed { starts }
+        })
+    }
+}
+
+/// Rules 7.8, 10.6.
+#[supervise::test]
+async fn con_12_a_resumed_failure_belongs_to_the_streak_of_the_backoff(system: &TestSystem) {
+    let feeds = system.spawn("feeds", || Feeds).unwrap();
+    let feed = feeds.open().await.unwrap();
+    // The delays of the failed starts: 0.2, 0.4, 0.8, 1.6, 3.2, 5, 5 and 5 s.
+    system.advance(ms(21_200)).await;
+    let log = Log::open();
+    let mut attempts = Vec::new();
+    // A streak ends 5 s after its last restart, or 5 s after its last failure if it has no restart.
+    for (wait, why) in [
+        (ms(4_900), "bad"),
+        (ms(50), "bad"),
+        (ms(50), "bad"),
+        (ms(0), "worse"),
+        (ms(5_100), "bad"),
+        (ms(100), "bad"),
+        (ms(4_000), "bad"),
+        (ms(6_000), "bad"),
+    ] {
+        system.advance(wait).await;
+        assert!(feed.fail(why).await.is_err());
+        let decisions = system.take_all(|event| matches!(event, Event::Decided { .. })).await;
+        let Some(Event::Decided { attempt, .. }) = decisions.last() else { panic!("{why} is not decided") };
+        attempts.push(*attempt);
+    }
+    assert_eq!(attempts, [9, 10, 1, 1, 2, 1, 2, 1]);
+    assert_eq!((log.errors().len(), log.warnings().len()), (2, 6), "by_attempt(3)");
+}
+
 /// Rule 10.7.
 #[supervise::test]
 async fn con_30_a_subscriber_of_failures_gets_no_others(system: &TestSystem) {

@@ -158,3 +158,41 @@ async fn it_ends_with_its_child_and_its_child_with_it(system: &TestSystem) {
     assert_eq!(waits.await.unwrap(), 1001);
     system.expect_terminated(&other).await;
 }
+
+#[actor]
+#[supervise(on(_) = Restart)]
+struct Shop {
+    seen: ProbeHandle<u32>,
+    #[child(|this| {
+        let seen = this.seen.clone();
+        let delays = Backoff::exponential(SECOND * 10, SECOND * 60);
+        CircuitBreaker::around("database", move || Database { seen: seen.clone() }, delays)
+            .supervised_by::<Retrying>()
+            .props()
+    })]
+    database: Child<CircuitBreaker<Database>>,
+}
+
+#[actor]
+impl Shop {
+    #[handler]
+    fn query(&self, number: u32, reply: ReplyTo<u32>) {
+        self.database.actor().query(number).reply_to(reply);
+    }
+}
+
+/// Rule 14.7.
+#[supervise::test]
+async fn a_breaker_may_be_a_declared_child(system: &TestSystem) {
+    system.allow_failures();
+    let seen = system.probe();
+    let handle = seen.handle();
+    let shop = system.spawn("shop", move || Shop { seen: handle.clone(), database: Child::default() }).unwrap();
+    assert_eq!(shop.query(1).await.unwrap(), 1);
+    assert!(matches!(shop.query(0).await, Err(AskError::Failed(_))));
+    assert!(matches!(shop.query(2).await, Err(AskError::CircuitOpen(_))));
+    system.advance(SECOND * 10).await;
+    assert_eq!(shop.query(3).await.unwrap(), 3);
+    assert_eq!(seen.all().await, [1, 0, 3]);
+    assert!(system.find("/user/shop/database/database").is_some());
+}

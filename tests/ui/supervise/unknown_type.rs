@@ -1,4 +1,6 @@
-//! A rule for a type that does not exist.
+//! A rule misspells its type.
+
+use std::io::Error as IoError;
 
 use supervise::prelude::*;
 
@@ -7,6 +9,11 @@ use supervise::prelude::*;
 struct Parent;
 
 #[actor]
-impl Parent {}
+impl Parent {
+    #[handler]
+    fn fail(&mut self) -> Result<(), IoError> {
+        Err(IoError::other("failed"))
+    }
+}
 
 fn main() {}

@@ -80,11 +80,11 @@ struct Rare<M> {
     configuration: Option<Arc<Configuration>>,
     /// The declaration of each field, if it has been declared.
     slots: Vec<Option<Arc<dyn AnyDeclaration>>>,
-    /// The rest of an inline turn, which a carrier takes over.
+    /// What an inline turn left to do. A carrier does it.
     deferred: Option<Interrupt<M>>,
     /// The notification that the actor gets next.
     gone: Option<Terminated>,
-    /// Why the instance will be dropped. Only of an actor that [keeps reply slots](Actor::KEEPS_REPLIES).
+    /// Why the instance will be dropped. Set only if the actor [keeps reply slots](Actor::KEEPS_REPLIES).
     doom: Option<Failure>,
     /// What the last step left to do.
     rest: Option<Box<Rest<M>>>,
@@ -183,16 +183,20 @@ impl<A: Actor> EffectRunner<A> {
         self.rare().doom.get_or_insert_with(|| cause.clone());
     }
 
-    /// Rules 4.8 and 19.4.
+    /// The actor was resumed: what failed is not delivered again, and reply slots stay. Rules 4.8 and 19.4.
     #[cold]
     fn resumed(&mut self) {
         if let Some(aside) = &mut self.aside {
             aside.retries.forget();
         }
+        #[cfg(feature = "durable")]
+        if let Some(deliveries) = self.deliveries_so_far() {
+            deliveries.resumed();
+        }
         self.forget_doom();
     }
 
-    /// The instance goes on, or there is a new one.
+    /// Forgets why the instance would be dropped: it continues to run, or a new one has replaced it.
     pub(super) fn forget_doom(&mut self) {
         if A::KEEPS_REPLIES
             && let Some(rare) = &mut self.rare
@@ -236,8 +240,9 @@ impl<A: Actor> EffectRunner<A> {
         self.advance(Some(input), drop_instance);
     }
 
-    /// Takes a step, or goes on with what the last step left. What is too much for this turn is left to the next one.
-    /// `drop_instance` is a trait object, so that each actor type compiles this once and not for each caller.
+    /// Takes a step, or continues with what the last step left to do. What exceeds the slice of this turn is left to
+    /// the next turn. `drop_instance` is a trait object, so that each actor type compiles this once and not for each
+    /// caller.
     fn advance(&mut self, input: Option<Input<'_, AnyActorRef, Failure>>, drop_instance: &mut dyn FnMut()) {
         let (mut effects, mut basis) = match input {
             Some(input) => {
@@ -254,7 +259,7 @@ impl<A: Actor> EffectRunner<A> {
         if effects.is_empty() { put_back(effects) } else { self.leave_rest(effects, basis) }
     }
 
-    /// Gives the protocol an input. The last one of the effects comes first.
+    /// Gives the protocol an input. Leaves the effects in reverse order.
     #[inline]
     fn begin_step(&mut self, input: Input<'_, AnyActorRef, Failure>, effects: &mut Effects) {
         if let Input::Returned(returned) = &input {
@@ -270,8 +275,9 @@ impl<A: Actor> EffectRunner<A> {
         effects.reverse();
     }
 
-    /// Carries the effects out, until this turn has had its slice. They are in reverse order: popping the last one costs less than
-    /// draining. Returns the protocol's question, which is the last effect, if there is one.
+    /// Carries out effects until the slice of this turn is used up. The effects are in reverse order, because popping
+    /// the last one costs less than draining. Returns the protocol's question, which is the last effect, if there is
+    /// one.
     fn perform(
         &mut self,
         effects: &mut Effects,

@@ -26,6 +26,9 @@ pub(super) struct Rare {
     /// The seat, if the actor is a child that has a key.
     seat: OnceLock<Arc<dyn AnySeat>>,
     waits: Waits,
+    /// The queue of a durable mailbox.
+    #[cfg(feature = "durable")]
+    outlet: OnceLock<Arc<crate::durable::Outlet>>,
     /// How long asks of this actor wait, if the actor sets a limit.
     ask_timeout: OnceLock<Duration>,
     /// Whether messages for this cell, which is closed, go to the current occupant of its seat.
@@ -160,6 +163,20 @@ impl Core {
         if let Some(rare) = self.rare() {
             let _first = rare.seat.set(seat);
         }
+    }
+
+    /// Before anybody can reach this cell.
+    #[cfg(feature = "durable")]
+    pub(in crate::actor) fn take_outlet(&self, outlet: Arc<crate::durable::Outlet>) {
+        if let Some(rare) = self.rare() {
+            let _first = rare.outlet.set(outlet);
+        }
+    }
+
+    /// The queue of a durable mailbox.
+    #[cfg(feature = "durable")]
+    pub(crate) fn outlet(&self) -> Option<&Arc<crate::durable::Outlet>> {
+        self.rare_so_far()?.outlet.get()
     }
 
     /// The asks that this actor's code awaits. `None`: it has stopped itself.

@@ -6,6 +6,8 @@
 mod calls;
 mod inline_turn;
 mod messages;
+#[cfg(feature = "durable")]
+mod stored;
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -14,6 +16,8 @@ use std::task::{Context as TaskContext, Poll};
 
 pub(super) use self::messages::Interrupt;
 pub use self::messages::StashOverflow;
+#[cfg(feature = "durable")]
+pub(super) use self::stored::begin;
 use super::Cell;
 use super::effect_runner::EffectRunner;
 use super::user_code::{self, Broken};
@@ -50,6 +54,9 @@ enum Next {
     /// Wait until something arrives.
     Wait,
     Call(UserCode),
+    /// Wait until the store knows the failure of the message that comes next.
+    #[cfg(feature = "durable")]
+    WaitForStore,
     /// The cell has ended.
     End,
 }
@@ -106,7 +113,15 @@ impl<A: Actor> Runner<A> {
                     }
                     UserCode::Batch => {
                         let outcome = finish!(|instance, ctx, effects| {
-                            let (handler, batch) = effects.take_batch();
+                            #[cfg_attr(
+                                not(feature = "durable"),
+                                expect(unused_mut, reason = "stored messages are begun")
+                            )]
+                            let (handler, mut batch) = effects.take_batch();
+                            #[cfg(feature = "durable")]
+                            if const { A::DURABLE.is_some() } {
+                                batch.iter_mut().for_each(|message| begin(ctx, effects, message));
+                            }
                             instance.handle_batch(handler, batch, ctx)
                         });
                         self.handled(outcome);
@@ -174,6 +189,11 @@ impl<A: Actor> Runner<A> {
                     Poll::Pending => return Poll::Pending,
                 },
                 Next::Call(code) => return Poll::Ready(Some(code)),
+                #[cfg(feature = "durable")]
+                Next::WaitForStore => match self.effects.poll_store(cx) {
+                    Poll::Ready(timer) => self.step(Input::Due(timer)),
+                    Poll::Pending => return Poll::Pending,
+                },
                 Next::End => return Poll::Ready(None),
             }
         }
@@ -210,6 +230,12 @@ impl<A: Actor> Runner<A> {
         }
         if A::BATCHES && self.effects.batch_is_due(false) {
             return Next::Call(self.begin_batch());
+        }
+        #[cfg(feature = "durable")]
+        if const { A::DURABLE.is_some() }
+            && let Some(next) = self.try_again()
+        {
+            return next;
         }
         if let Some(next) = self.retry() {
             return next;

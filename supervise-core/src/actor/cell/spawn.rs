@@ -8,6 +8,8 @@ use crate::actor::actor_ref::{ActorRef, AnyActorRef};
 use crate::actor::definition::Actor;
 use crate::actor::dispatch::Task;
 use crate::actor::props::Props;
+#[cfg(feature = "durable")]
+use crate::actor::stored;
 use crate::base::{ActorName, ActorPath, InvalidName, check_name};
 use crate::mailbox::Mailbox;
 use crate::supervision::{ChildId, SpawnRefusal};
@@ -30,6 +32,10 @@ impl<M: Send + 'static> Cell<M> {
         seat: Arc<dyn AnySeat>,
         waiting: &mut Vec<M>,
     ) -> Result<ActorRef<A>, SpawnError> {
+        #[cfg(feature = "durable")]
+        if const { A::DURABLE.is_some() } {
+            return Err(SpawnError::DurableKey { parent: parent.path() });
+        }
         Self::spawn_prepared(parent, NewName::Given(name), props, |cell| {
             cell.core.take_seat(seat);
             let _open = cell.mailbox.put_back(waiting.drain(..).collect());
@@ -46,9 +52,15 @@ impl<M: Send + 'static> Cell<M> {
         prepare: impl FnOnce(&Self),
     ) -> Result<ActorRef<A>, SpawnError> {
         let above = parent.core();
+        #[cfg(feature = "durable")]
+        let reserved = stored::reserve(above, name, &props)?;
         let mut new = None;
         let make = |name: &ActorName, id, inherited| {
             let cell = new.insert(Self::below(parent, name, id, props.protocol(inherited), &props));
+            #[cfg(feature = "durable")]
+            if let Some(outlet) = &reserved {
+                cell.core.take_outlet(Arc::clone(outlet));
+            }
             prepare(cell);
             AnyActorRef(cell.clone())
         };
@@ -62,13 +74,21 @@ impl<M: Send + 'static> Cell<M> {
         };
         match (new, spawned, name) {
             (Some(cell), ..) => {
+                #[cfg(feature = "durable")]
+                stored::claim::<A>(&ActorRef::new(Arc::clone(&cell)), reserved);
                 Self::begin(&cell, props);
                 Ok(ActorRef::new(cell))
             }
             (None, Err(SpawnRefusal::NameTaken), NewName::Given(name)) => {
+                #[cfg(feature = "durable")]
+                stored::give_up(reserved);
                 Err(SpawnError::NameTaken { parent: above.path(), name: name.to_owned() })
             }
-            (None, ..) => Err(SpawnError::Stopping { parent: above.path() }),
+            (None, ..) => {
+                #[cfg(feature = "durable")]
+                stored::give_up(reserved);
+                Err(SpawnError::Stopping { parent: above.path() })
+            }
         }
     }
 
@@ -80,11 +100,30 @@ impl<M: Send + 'static> Cell<M> {
     ) -> Option<ActorRef<A>> {
         let above = parent.core();
         let mut made = None;
+        #[cfg(feature = "durable")]
+        let mut reserved = Ok(None);
         above.protocol().spawn_field(at, |name, id, inherited| {
             let protocol = props.protocol(inherited).as_field();
-            AnyActorRef(made.insert(Self::below(parent, name, id, protocol, &props)).clone())
+            let cell = made.insert(Self::below(parent, name, id, protocol, &props));
+            #[cfg(feature = "durable")]
+            {
+                reserved = stored::reserve(above, NewName::Given(name), &props);
+                if let Ok(Some(outlet)) = &reserved {
+                    cell.core.take_outlet(Arc::clone(outlet));
+                }
+            }
+            AnyActorRef(cell.clone())
         });
         let cell = made?;
+        #[cfg(feature = "durable")]
+        let props = match reserved {
+            Ok(reserved) => {
+                stored::claim::<A>(&ActorRef::new(Arc::clone(&cell)), reserved);
+                props
+            }
+            // A declared child without a queue cannot start.
+            Err(error) => props.failing(error),
+        };
         Self::begin(&cell, props);
         Some(ActorRef::new(cell))
     }
@@ -147,5 +186,54 @@ pub enum SpawnError {
     Stopping {
         /// The parent.
         parent: ActorPath,
+    },
+    /// The actor's mailbox is durable, and its system has no store.
+    #[cfg(feature = "durable")]
+    #[error(
+        "cannot spawn under {parent}: the actor's mailbox is durable, and the system has no store; write \
+         `ActorSystem::builder(..).store(..)`"
+    )]
+    NoStore {
+        /// The intended parent.
+        parent: ActorPath,
+    },
+    /// Another actor owns the queue of the actor's durable mailbox. The queue is free when that actor has ended.
+    #[cfg(feature = "durable")]
+    #[error("cannot spawn under {parent}: the queue `{queue}` belongs to {owner}")]
+    QueueTaken {
+        /// The intended parent.
+        parent: ActorPath,
+        /// The queue.
+        queue: String,
+        /// Its owner.
+        owner: ActorPath,
+    },
+    /// A child that has a key cannot have a durable mailbox.
+    #[cfg(feature = "durable")]
+    #[error(
+        "cannot spawn under {parent}: a child that has a key cannot have a durable mailbox; spawn it under a name"
+    )]
+    DurableKey {
+        /// The intended parent.
+        parent: ActorPath,
+    },
+    /// The actor's mailbox is durable, its name is made up, and its queue has no name.
+    #[cfg(feature = "durable")]
+    #[error(
+        "cannot spawn under {parent}: the queue of a durable mailbox needs a name that the next process knows; give the \
+         actor a name, or write `Props::new(..).queue(\"..\")`"
+    )]
+    QueueNeedsName {
+        /// The intended parent.
+        parent: ActorPath,
+    },
+    /// There are as many keyed children as their limit allows
+    /// (rule [18.10](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-18.10)).
+    #[error("cannot spawn under {parent}: it has {limit} children, as many as its `limit` allows")]
+    TooManyChildren {
+        /// The children's parent.
+        parent: ActorPath,
+        /// The limit.
+        limit: usize,
     },
 }

@@ -17,7 +17,7 @@ use crate::failure::Failure;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a future that can be piped",
     label = "this is not a future",
-    note = "a request borrows its ref: clone the ref and ask in an `async` block, `let feed = self.feed.clone(); ctx.pipe(async move {{ feed.fetch().await }}, |me, reply| me.fetched(reply))`"
+    note = "write an `async` block that owns what it uses: `let feed = self.feed.clone(); ctx.pipe(async move {{ feed.fetch().await }}, |me, reply| me.fetched(reply))`"
 )]
 pub trait Work: Future {}
 

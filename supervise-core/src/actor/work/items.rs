@@ -90,7 +90,7 @@ impl<A: Actor> Works<A> {
             notifier.notify();
         });
         let into_message = UserValue::new(into_message);
-        self.running.insert(id, Box::new(Items { _cancel: cancel, waiting, into_message, at_end: None }));
+        self.insert(id, Box::new(Items { _cancel: cancel, waiting, into_message, at_end: None }));
         id
     }
 }

@@ -278,7 +278,7 @@ fn time(duration: Duration) -> String {
 }
 
 /// A type's name without its modules and without those of its parameters.
-fn short(name: &str) -> String {
+pub(crate) fn short(name: &str) -> String {
     let mut shortened = String::new();
     let mut word = String::new();
     let mut rest = name.chars().peekable();

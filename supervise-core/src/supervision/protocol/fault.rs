@@ -7,6 +7,7 @@ use crate::supervision::children::{ChildRecord, Delayed, Report};
 use crate::supervision::directive::Directive;
 use crate::supervision::fields::Temporary;
 use crate::supervision::schedule::Answer;
+use crate::supervision::streak::Settings;
 use crate::supervision::vocabulary::{Cause, ChildId, Effect, Note, Outcome, Returned, Ruling, SystemMessage};
 
 /// A restart for an earlier failure that also answers another failure of the same child.
@@ -171,7 +172,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         let said = effects.len();
         let outcome = self.answer(&report, directive, ruling, effects);
         if ruling.heard {
-            self.count_in_row(child, outcome, ruling);
+            self.count_in_row(child, outcome, directive, ruling);
         }
         // Neither a resume nor a restart answers the failure: the performer records that, so it is noted even without a subscriber.
         let unanswered = matches!(
@@ -187,7 +188,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     /// Counts a failure for those who are told of it.
     ///
     /// Rule 10.6.
-    fn count_in_row(&mut self, child: ChildId, outcome: Outcome, ruling: &Ruling<'_, C>) {
+    fn count_in_row(&mut self, child: ChildId, outcome: Outcome, directive: &Directive, ruling: &Ruling<'_, C>) {
         if outcome == Outcome::AlreadyAnswered {
             return;
         }
@@ -197,7 +198,9 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             Outcome::Restarting { delay: Some(delay), .. } => Some((delay, history.backoff.count())),
             _ => None,
         };
-        history.streak.failed(ruling.strategy, ruling.now, delayed);
+        let strategy = ruling.strategy;
+        let settings = Settings { strategy, backoff: directive.backoff().or(strategy.backoff) };
+        history.streak.failed(settings, ruling.now, delayed);
     }
 
     /// Carries a directive out, and returns the outcome.

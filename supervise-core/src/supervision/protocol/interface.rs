@@ -35,9 +35,16 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         self.is_terminating() || self.stop_is_pending()
     }
 
-    /// Whether this actor has asked the child to stop, and waits for its end.
+    /// Whether this actor stops the child, and waits for its end.
     pub fn awaits_end_of(&self, child: ChildId) -> bool {
         self.is_dying(child)
+    }
+
+    /// Whether this actor has asked the child to stop. Declared children are asked one after another.
+    ///
+    /// Rule 14.4.
+    pub fn has_asked_to_stop(&self, child: ChildId) -> bool {
+        self.is_dying(child) && self.fields.as_ref().is_none_or(|fields| !fields.is_in_line(child))
     }
 
     /// How many suspensions have not been undone yet.

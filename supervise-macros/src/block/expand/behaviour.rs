@@ -6,7 +6,7 @@ use syn::ext::IdentExt;
 use syn::{Path, Type};
 
 use super::message::never_arm;
-use super::{batch, call, hooks, message};
+use super::{batch, call, hooks, message, stored};
 use crate::block::model::{Block, Fallible, Handler, Later, Outcome, Reply};
 use crate::generics::derivation;
 use crate::spans::{self, located};
@@ -42,6 +42,7 @@ pub(super) fn actor(block: &Block) -> TokenStream {
     members.extend(message::is_activity(block));
     members.extend(message::is_skipped(block));
     members.extend(message::redelivery(block));
+    members.extend(stored::members(block));
     // rustc reports mistakes of the actor as a whole at its name, once, because it drops a second error for the same place.
     // `Self::Message` in a signature would be another place.
     let at_name = spans::path_at(krate, block.name.span());

@@ -8,6 +8,7 @@ use syn::{Generics, Path, Visibility};
 use super::with_default_doc;
 use crate::attributes;
 use crate::block::model::{Block, Handler};
+use crate::block::parse::stored;
 use crate::generics::derivation;
 use crate::grammar::Argument;
 use crate::spans::{self, located};
@@ -245,7 +246,13 @@ pub(super) fn redelivery(block: &Block) -> TokenStream {
             let at = spans::path_at(krate, spans::of(ty));
             let copy = quote_spanned!(spans::of(ty)=> #at::__private::redeliverable::<#ty>);
             names.extend(quote_spanned!(mixed=> #ident,));
-            clones.extend(quote_spanned!(mixed=> #ident: #copy(#ident),));
+            if stored::is_on() && handler.arguments.transient.given().is_none() {
+                // A durable mailbox decodes the message once more.
+                let copy = Ident::new("copy", mixed.located_at(spans::of(ty)));
+                clones.extend(quote_spanned!(mixed=> #ident: __kind.#copy::<#ty>(#ident)?,));
+            } else {
+                clones.extend(quote_spanned!(mixed=> #ident: #copy(#ident),));
+            }
         }
         copies.extend(quote_spanned! {mixed=>
             #cfgs
@@ -257,6 +264,7 @@ pub(super) fn redelivery(block: &Block) -> TokenStream {
     if times.is_empty() {
         return times;
     }
+    let kind = if stored::is_on() { super::stored::kind(block) } else { TokenStream::new() };
     quote_spanned! {mixed=>
         #[allow(unreachable_patterns)]
         fn redelivery(message: &#envelope) -> ::core::primitive::u32 {
@@ -268,6 +276,7 @@ pub(super) fn redelivery(block: &Block) -> TokenStream {
 
         #[allow(unreachable_patterns)]
         fn duplicate(message: &#envelope) -> ::core::option::Option<#envelope> {
+            #kind
             match message.message() {
                 #copies
                 _ => ::core::option::Option::None,

@@ -50,10 +50,15 @@ fn request(block: &Block, handler: &Handler) -> TokenStream {
     } else {
         TokenStream::new()
     };
+    let (mut kind, mut transient) = (TokenStream::new(), TokenStream::new());
+    if handler.arguments.transient.given().is_some() {
+        kind = quote_spanned!(mixed=> , #krate::Transient);
+        transient = quote_spanned!(mixed=> .transient());
+    }
     quote_spanned! {mixed=>
         #docs
-        pub fn #ident(&self #parameters) -> #krate::Request<'_, #actor, #reply> {
-            #request(self.actor_ref(), #message::#variant { #names }) #inline
+        pub fn #ident(&self #parameters) -> #krate::Request<'_, #actor, #reply #kind> {
+            #request(self.actor_ref(), #message::#variant { #names }) #transient #inline
         }
     }
 }

@@ -74,7 +74,7 @@ pub(super) fn batch(
     if let Some(redeliver) = arguments.redeliver.given() {
         errors.add(redeliver.error(
             "a batch is not delivered again, because one message that fails would fail the others each time: remove \
-             `redeliver`, and answer each message by itself",
+             `redeliver`, and answer each message by itself, or let another actor handle the whole batch as one message",
         ));
     }
     if let Reply::Later(later) = reply {

@@ -1,6 +1,7 @@
 //! Reads lifecycle hooks, watch methods and the stash condition. A method with a mistake is left out.
 
 use proc_macro2::{Ident, Span};
+use quote::ToTokens;
 use syn::{Attribute, FnArg, ReturnType, Signature, Type};
 
 use super::check_signature;
@@ -195,7 +196,9 @@ pub(super) fn stash(
     };
     if !shared {
         let message = format!("a `#[stash_while]` method takes the actor and one message: {form}");
-        errors.at(&signature.inputs, message);
+        // Without parameters there is no place in them.
+        let place: &dyn ToTokens = if signature.inputs.is_empty() { &signature.ident } else { &signature.inputs };
+        errors.at(place, message);
         return None;
     }
     if !matches!(&signature.output, ReturnType::Type(_, ty) if is_called("bool", ty)) {

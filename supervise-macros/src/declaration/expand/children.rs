@@ -92,10 +92,14 @@ fn arm(child: &Child, krate: &Path) -> TokenStream {
         let idle = of_our_self(idle.unchecked(krate));
         quote_spanned!(mixed=> .idle(#idle))
     });
+    let limit = arguments.limit.value.as_ref().map(|limit| {
+        let limit = of_our_self(limit.unchecked(krate));
+        quote_spanned!(mixed=> .limit(#limit))
+    });
     // rustc reports undecided failures of an actor at the value.
     let at_value = if let ChildKind::Actor = kind { at_closure } else { at_type };
     let value = Ident::new("factory", at_value);
-    let factory = quote_spanned!(at_closure=> let #value = #closures::__private::#made(self, #make)#idle;);
+    let factory = quote_spanned!(at_closure=> let #value = #closures::__private::#made(self, #make)#idle #limit;);
     let declared = quote_spanned! {at_type=>
         #types::__private::#declare(declare, self, |this| &mut this.#field, #value);
     };

@@ -4,7 +4,9 @@ use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident};
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
-use syn::{Attribute, Data, ExprClosure, Field, Fields, GenericArgument, LitStr, Meta, PathArguments, Type};
+use syn::{
+    Attribute, Data, ExprClosure, Field, Fields, GenericArgument, LitInt, LitStr, Meta, PathArguments, Type,
+};
 
 use crate::attributes::{self, Given};
 use crate::declaration::is;
@@ -15,6 +17,7 @@ use crate::grammar::arguments::ChildArguments;
 use crate::settings::{Setting, written};
 use crate::spans;
 use crate::syntax::{self, bare};
+use crate::value::{Value, value};
 
 const EXAMPLE: &str = "`#[child(|this| || Reader::new())] reader: Child<Reader>`";
 
@@ -85,12 +88,38 @@ fn check_given(fields: &mut Fields, mend: fn(&Field) -> String, errors: &mut Err
 /// How to declare the child in a struct's field.
 fn declare(field: &Field) -> String {
     let actor = actor_of(&field.ty).unwrap_or_else(|| field.ty.clone());
-    format!("write `#[child(|this| || {}::new())]` above the field to declare it", written(&actor))
+    format!("write `#[child(|this| {})]` above the field to declare it", made(&actor))
+}
+
+/// What the closure of a child's declaration returns.
+fn made(actor: &Type) -> String {
+    let Some(pattern) = pattern_of(actor) else { return format!("|| {}", constructed(actor)) };
+    let inner = first_argument(actor);
+    let make = inner.map_or_else(|| "Worker".to_owned(), constructed);
+    match pattern.to_string().as_str() {
+        "Pool" => format!("Pool::round_robin(4, || {make}).props()"),
+        "BackoffSupervisor" => {
+            format!("BackoffSupervisor::on_failure(\"child\", || {make}, this.delays).props()")
+        }
+        _ => format!("{pattern}::around(\"child\", || {make}, this.delays).props()"),
+    }
+}
+
+/// The call of a constructor: a path in an expression has no type arguments.
+fn constructed(actor: &Type) -> String {
+    let mut actor = actor.clone();
+    if let Type::Path(path) = &mut actor
+        && let Some(last) = path.path.segments.last_mut()
+    {
+        last.arguments = PathArguments::None;
+    }
+    format!("{}::new()", written(&actor))
 }
 
 /// How to have a child in an enum's field.
 fn spawn(field: &Field) -> String {
     let mut actor = actor_of(&field.ty).unwrap_or_else(|| field.ty.clone());
+    let (spawn, makes) = if pattern_of(&actor).is_some() { ("spawn_with", "..") } else { ("spawn", "|| ..") };
     if let Type::Path(path) = &mut actor
         && let Some(last) = path.path.segments.last_mut()
     {
@@ -99,7 +128,7 @@ fn spawn(field: &Field) -> String {
     let name = field.ident.as_ref().map_or_else(|| "child".to_owned(), Ident::to_string);
     format!(
         "only the fields of a struct can be children: make this field `Option<{}>`, and fill it in `#[pre_start] fn begin(&mut self, ctx: \
-         &mut Context<Self>) -> Result<(), SpawnError>` with `Some(ctx.spawn(\"{name}\", || ..)?)`",
+         &mut Context<Self>) -> Result<(), SpawnError>` with `Some(ctx.{spawn}(\"{name}\", {makes})?)`",
         written(&actor)
     )
 }
@@ -199,10 +228,8 @@ fn awaited(tokens: TokenStream) -> Option<Span> {
 /// What a field of this type holds, and the actor.
 fn held(ty: &Type) -> Option<(ChildKind, Type)> {
     if let Some(actor) = actor_of(ty) {
-        let patterns = ["Pool", "BackoffSupervisor"];
-        let is_pattern = matches!(&actor, Type::Path(path)
-            if path.path.segments.last().is_some_and(|last| patterns.iter().any(|name| last.ident == name)));
-        return Some((if is_pattern { ChildKind::Pattern } else { ChildKind::Actor }, actor));
+        let kind = if pattern_of(&actor).is_some() { ChildKind::Pattern } else { ChildKind::Actor };
+        return Some((kind, actor));
     }
     let Type::Path(path) = ty else { return None };
     let last = path.path.segments.last()?;
@@ -227,6 +254,23 @@ fn actor_of(ty: &Type) -> Option<Type> {
         Some(GenericArgument::Type(actor)) if last.ident == "Child" && arguments.args.len() == 1 => {
             Some(actor.clone())
         }
+        _ => None,
+    }
+}
+
+/// The name of the pattern, if the actor is one of `supervise::pattern`.
+fn pattern_of(actor: &Type) -> Option<&Ident> {
+    let Type::Path(path) = bare(actor) else { return None };
+    let name = &path.path.segments.last()?.ident;
+    ["Pool", "BackoffSupervisor", "CircuitBreaker"].iter().any(|pattern| name == pattern).then_some(name)
+}
+
+/// The first type argument.
+fn first_argument(ty: &Type) -> Option<&Type> {
+    let Type::Path(path) = bare(ty) else { return None };
+    let PathArguments::AngleBracketed(arguments) = &path.path.segments.last()?.arguments else { return None };
+    match arguments.args.first() {
+        Some(GenericArgument::Type(first)) => Some(first),
         _ => None,
     }
 }
@@ -280,6 +324,22 @@ fn parts(input: ParseStream<'_>) -> syn::Result<(ExprClosure, TokenStream)> {
         <syn::Token![,]>::parse(input)?;
     }
     Ok((make, input.parse()?))
+}
+
+/// Reads `limit = 10_000`.
+pub(crate) fn limit(setting: &Setting, example: &'static str, _: &mut Errors) -> syn::Result<Value<usize>> {
+    const EXPECTED: &str = "expected the number of children: `10_000`, a constant, or a setting of the actor such as \
+                            `self.settings.children`";
+    let number = |input: ParseStream<'_>| {
+        let span = input.span();
+        let number = input.parse::<LitInt>().map_err(|_| syn::Error::new(span, EXPECTED))?;
+        match number.base10_parse() {
+            Ok(0) => Err(syn::Error::new(number.span(), "a limit of 0 allows no child")),
+            Ok(limit) => Ok(limit),
+            Err(_) => Err(syn::Error::new(number.span(), EXPECTED)),
+        }
+    };
+    value(setting, example, number)
 }
 
 /// Reads `name = "reader-1"`.

@@ -38,7 +38,7 @@ fn own_coverage(
     if table.decides_all() {
         mark(generics, quote_spanned!(mixed=> #krate::DecidesAll));
     } else {
-        require(&mut with_any, quote!(#ty: #krate::RulesUseOneNameFor<#any>));
+        require(&mut with_any, quote!(#ty: #krate::HasOneRuleOrOneSpellingFor<#any>));
     }
     mark(&with_any, quote_spanned!(mixed=> #krate::Decides<#any>));
     if !table.may_restart() {
@@ -66,7 +66,7 @@ fn own_coverage(
         }
     }
     if table.decides_failed_starts() && !table.decides_all() {
-        let failed = quote_spanned!(mixed=> #krate::RulesUseOneNameFor<#krate::InitializationFailed>);
+        let failed = quote_spanned!(mixed=> #krate::HasOneRuleOrOneSpellingFor<#krate::InitializationFailed>);
         items.push(derivation(generics, failed, ty, TokenStream::new()));
     }
     items
@@ -79,7 +79,7 @@ fn rule_for(key: &TokenStream, generics: &Generics, ty: &dyn ToTokens, krate: &P
     let (krate, ty) = (spans::path_at(krate, here), spans::path_at(ty, here));
     quote_spanned! {here=>
         #[automatically_derived]
-        impl #impl_generics #krate::RulesUseOneNameFor<#key> for #ty #where_clause {}
+        impl #impl_generics #krate::HasOneRuleOrOneSpellingFor<#key> for #ty #where_clause {}
     }
 }
 

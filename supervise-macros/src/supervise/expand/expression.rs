@@ -36,6 +36,12 @@ impl Expression for u32 {
     }
 }
 
+impl Expression for usize {
+    fn expression(&self, _: &Path) -> TokenStream {
+        self.to_token_stream()
+    }
+}
+
 impl Expression for Duration {
     fn expression(&self, _: &Path) -> TokenStream {
         duration::expression(*self)

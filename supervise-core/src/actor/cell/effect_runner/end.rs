@@ -16,7 +16,7 @@ use crate::observe::DeadLetterReason;
 
 impl<A: Actor> EffectRunner<A> {
     /// Closes the user lane. The remaining messages become dead letters, in order. If this child has a key, they may be
-    /// left to its successor, unless this is `for_good`. Returns whether nothing is left for the next turn.
+    /// left to its successor, unless this is `for_good`. Returns `false` if some of them are left to the next turn.
     ///
     /// Rules 6.3, 18.3.
     pub(super) fn close_user_lane(&mut self, for_good: bool) -> bool {
@@ -31,12 +31,19 @@ impl<A: Actor> EffectRunner<A> {
                 return false;
             }
         }
+        #[cfg(feature = "durable")]
+        if const { A::DURABLE.is_some() }
+            && !for_good
+            && let Some(outlet) = self.cell.core.outlet()
+        {
+            outlet.release();
+        }
         self.timers = None;
         true
     }
 
-    /// Closes the user lane and returns what waits there; what was taken from it before is put in front of its entries. `None`: the
-    /// lane is left to a successor.
+    /// Closes the user lane and returns what waits there. Puts what comes before it into `self.user`. Returns `None` if
+    /// the lane stays open for a successor.
     fn shut_user_lane(&mut self, for_good: bool) -> Option<Lane<A::Message, Control>> {
         if A::BATCHES {
             self.ungather();
@@ -54,6 +61,8 @@ impl<A: Actor> EffectRunner<A> {
             for retry in aside.retries.close() {
                 self.quarantine(retry);
             }
+            #[cfg(feature = "durable")]
+            aside.deliveries.iter_mut().for_each(|deliveries| deliveries.close());
             for message in aside.unstashed.into_iter().rev() {
                 self.user.push_front(message);
             }
@@ -85,8 +94,8 @@ impl<A: Actor> EffectRunner<A> {
         self.timers = None;
     }
 
-    /// Closes the system lane, after the parent and all watchers have been told of the end. Actors that watched too
-    /// late are told now. Returns whether nobody is left for the next turn.
+    /// Closes the system lane, after the parent and all watchers have been told of the end. Actors whose request to
+    /// watch came too late are told now. Returns `false` if some of them are left to the next turn.
     pub(super) fn close_system_lane(&mut self, at_once: bool) -> bool {
         let mut system = match self.take_closed_system_lane() {
             Some(system) => system,
@@ -106,6 +115,11 @@ impl<A: Actor> EffectRunner<A> {
     #[cold]
     fn reaches_nobody(&self, entry: Entry<A::Message, Control>) {
         match entry {
+            #[cfg(feature = "durable")]
+            Entry::Message(message) if const { A::DURABLE.is_some() } && A::is_stored(&message) => {
+                // Its ticket takes it back to its queue.
+                reply::drop_because(self.cell.core.end_reason().into_ask_error(), message);
+            }
             Entry::Message(message) => {
                 let name = A::message_name(&message);
                 let why = self.cell.core.end_reason().into_ask_error();
@@ -114,7 +128,7 @@ impl<A: Actor> EffectRunner<A> {
             Entry::Control(Control::Kill) => self.cell.core.dead_letter("Kill", DeadLetterReason::Stopped),
             #[cfg(feature = "spans")]
             Entry::Control(Control::Origin(_)) => {}
-            // Dropping the visit tells its caller that there is no answer.
+            // The visit's caller gets this error.
             Entry::Control(Control::Visit(visit)) => {
                 reply::drop_because(AskError::Stopped, visit);
             }

@@ -1,4 +1,4 @@
-//! The messages of a handler with `batch`, which are handled at once.
+//! The messages of a handler with `batch`, which are handled together.
 //!
 //! ```text
 //!   messages ──admit──► gathered ──► the size is reached, the time is over, nothing waits, something else comes ──► handled
@@ -21,15 +21,15 @@ use crate::actor::control::Control;
 use crate::actor::definition::Actor;
 use crate::base::later;
 
-/// What one handler gathers. Made for the first message to gather, and kept until the actor ends.
+/// The messages that wait to be handled as one batch. Allocated with the first of them, and kept until the actor ends.
 pub(in crate::actor::cell) struct Gathered<M> {
     messages: Vec<M>,
     /// How many messages the stash held when each of them was gathered, so that they go back in the order of arrival. Only if the
     /// actor has a stash.
     stashed: Vec<usize>,
-    /// Of the messages, if there are any.
+    /// The settings of the batch. They have no meaning while there are no messages.
     how: Batching,
-    /// Set while there are messages, if the handler waits for more.
+    /// When the batch must be handled, if the handler has a `linger` and there are messages.
     until: Option<Instant>,
     sleep: Option<Pin<Box<Sleep>>>,
     /// How many messages the mailbox can hold.

@@ -1,35 +1,58 @@
-//! Messages that are not handled in their order: the stash, and messages that are delivered again.
+//! Messages that are set aside and handled later: the stash, and messages that will be delivered again.
 
 use std::collections::VecDeque;
 
 use super::EffectRunner;
 use super::gathered::Gathered;
+#[cfg(feature = "durable")]
+use crate::actor::cell::deliveries::Deliveries;
 use crate::actor::cell::redelivery::{Retries, Retry};
 use crate::actor::definition::Actor;
 use crate::base::drop_contained;
 use crate::observe::{DeadLetterReason, Lost};
 
-/// Messages that are not handled in their order.
+/// Messages that are set aside and handled later.
 pub(in crate::actor::cell) struct SetAside<M> {
     pub(super) stash: VecDeque<M>,
     /// Messages from the stash that must be checked again, before those that wait.
     pub(super) unstashed: VecDeque<M>,
     pub(in crate::actor::cell) retries: Retries<M>,
+    /// Of an actor with a durable mailbox.
+    #[cfg(feature = "durable")]
+    pub(in crate::actor::cell) deliveries: Option<Box<Deliveries>>,
     /// Of an actor that [batches](Actor::BATCHES).
     pub(super) gathered: Option<Box<Gathered<M>>>,
 }
 
 impl<A: Actor> EffectRunner<A> {
-    /// The messages that are not handled in their order.
+    /// The messages that are set aside.
     pub(in crate::actor::cell) fn aside(&mut self) -> &mut SetAside<A::Message> {
         self.aside.get_or_insert_with(|| {
             Box::new(SetAside {
                 stash: VecDeque::new(),
                 unstashed: VecDeque::new(),
                 retries: Retries::new(),
+                #[cfg(feature = "durable")]
+                deliveries: None,
                 gathered: None,
             })
         })
+    }
+
+    /// The stored messages that were begun, if there are any.
+    #[cfg(feature = "durable")]
+    #[inline]
+    pub(in crate::actor::cell) fn deliveries_so_far(&mut self) -> Option<&mut Deliveries> {
+        if const { A::DURABLE.is_none() } {
+            return None;
+        }
+        self.aside.as_mut()?.deliveries.as_deref_mut()
+    }
+
+    /// The stored messages that were begun.
+    #[cfg(feature = "durable")]
+    pub(in crate::actor::cell) fn deliveries(&mut self) -> &mut Deliveries {
+        self.aside().deliveries.get_or_insert_default()
     }
 
     /// Stashes a message. Returns it if the stash is full.

@@ -1,8 +1,9 @@
-//! The effects of one step may be many: an end tells every watcher, a failure suspends every child, a stop makes dead letters of all
-//! that waits. They are carried out in slices, one in each turn, so that other actors and tasks have their turns in between.
+//! One step can have many effects: an end tells every watcher, a failure suspends every child, and a stop turns all
+//! waiting messages into dead letters. They are carried out in slices, one in each turn, so that other actors and tasks
+//! have their turns in between.
 //!
 //! 1. The protocol takes no further step, and no user code runs, before all effects of the last step are carried out.
-//! 2. A slice adds no memory that depends on how much is left.
+//! 2. Leaving work to the next turn takes no memory that grows with the work.
 //!
 //! Rule 1.9.
 
@@ -16,10 +17,10 @@ use crate::actor::dispatch;
 use crate::mailbox::{Lane, SystemLane};
 use crate::supervision::Effect;
 
-/// This many effects, such as telling a watcher, or dead letters count as one message.
+/// How many effects or dead letters count as one message.
 const EFFECTS_OF_A_MESSAGE: u16 = 32;
 
-/// How many effects and dead letters there are in one turn.
+/// How many effects and dead letters one turn deals with at most.
 const SLICE: u16 = 128 * EFFECTS_OF_A_MESSAGE;
 
 /// What the last step left to do.
@@ -33,8 +34,18 @@ pub(super) struct Rest<M> {
     system: Option<SystemLane<System>>,
 }
 
+/// The watchers that these effects would tell of the end. The last effect comes first.
+#[expect(clippy::boxed_local, reason = "it is kept in a box")]
+fn watchers_in(effects: Box<Effects>) -> Vec<AnyActorRef> {
+    let watcher = |effect| match effect {
+        Effect::TellWatcher(watcher, _) => Some(watcher),
+        _ => None,
+    };
+    effects.into_iter().rev().filter_map(watcher).collect()
+}
+
 impl<A: Actor> EffectRunner<A> {
-    /// A step with so few effects is not counted: the system message that caused it is charged.
+    /// A step with at most this many effects is not counted, because the system message that caused it is charged.
     pub(super) const FEW: usize = 16;
 
     /// Whether the last step has effects that are not carried out.
@@ -86,12 +97,7 @@ impl<A: Actor> EffectRunner<A> {
     /// The watchers that have not been told of the end.
     pub(super) fn untold_watchers(&mut self) -> Vec<AnyActorRef> {
         let rest = self.rare.as_mut().and_then(|rare| rare.rest.as_mut());
-        let effects = rest.map(|rest| std::mem::take(&mut rest.effects));
-        let watcher = |effect| match effect {
-            Effect::TellWatcher(watcher, _) => Some(watcher),
-            _ => None,
-        };
-        effects.into_iter().flat_map(|effects| *effects).rev().filter_map(watcher).collect()
+        rest.map_or_else(Vec::new, |rest| watchers_in(std::mem::take(&mut rest.effects)))
     }
 
     fn rest(&mut self) -> &mut Rest<A::Message> {
@@ -100,13 +106,13 @@ impl<A: Actor> EffectRunner<A> {
         })
     }
 
-    /// Whether this turn has had its slice.
+    /// Whether the slice of this turn is used up.
     #[inline]
     pub(in crate::actor::cell) fn slice_is_over(&self) -> bool {
         self.performed >= SLICE
     }
 
-    /// Counts this many effects, as far as they belong to this turn. Returns how many are left to the next one.
+    /// Counts this many effects against the slice of this turn. Returns how many of them are left to the next turn.
     pub(super) fn begin_slice(&mut self, effects: usize) -> usize {
         let room = SLICE.saturating_sub(self.performed);
         let here = u16::try_from(effects).map_or(room, |effects| effects.min(room));
@@ -120,7 +126,7 @@ impl<A: Actor> EffectRunner<A> {
         self.slice_is_over()
     }
 
-    /// Charges the carrier for what was done in this turn beside handling messages.
+    /// Charges the carrier for the messages that were handled in this turn, and for what else was done.
     #[inline]
     pub(super) fn charge(&mut self, handled: u32) {
         let performed = std::mem::take(&mut self.performed);

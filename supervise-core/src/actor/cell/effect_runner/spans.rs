@@ -13,14 +13,14 @@ use crate::actor::cell::user_code::Broken;
 use crate::actor::definition::Actor;
 use crate::observe::spans::{self, About, Inside, Origin};
 
-/// It exists once there was an origin or a span.
+/// Allocated with the first origin or span.
 #[derive(Default)]
 pub(super) struct Spanned {
-    /// Of the message that was handed out last.
+    /// The origin of the message that was taken last.
     next: Option<Origin>,
-    /// Of the messages that are gathered.
+    /// The origins of the messages in the batch.
     gathered: Vec<Origin>,
-    /// Of the message that is handled.
+    /// The span of the message that is being handled.
     span: Option<Span>,
 }
 
@@ -30,14 +30,15 @@ impl<A: Actor> EffectRunner<A> {
         self.spanned.get_or_insert_default().next = Some(origin);
     }
 
-    /// The message is gathered.
+    /// The message that was taken last joins the batch, and so does its origin.
     pub(in crate::actor::cell) fn gather_origin(&mut self) {
         if let Some(spanned) = &mut self.spanned {
             spanned.gathered.extend(spanned.next.take());
         }
     }
 
-    /// The message is handed out again after the batch, unless those of the stash come before it: then its origin is not kept.
+    /// The message that was taken last will be taken again after the batch. Its origin is kept only if no stashed
+    /// message comes first.
     pub(in crate::actor::cell) fn origin_comes_after_batch(&mut self) {
         if self.aside().stash.is_empty() {
             return;
@@ -45,7 +46,7 @@ impl<A: Actor> EffectRunner<A> {
         self.forget_origin();
     }
 
-    /// The message is not handled now.
+    /// The message that was taken last is not handled now.
     pub(in crate::actor::cell) fn forget_origin(&mut self) {
         if let Some(spanned) = &mut self.spanned {
             spanned.next = None;
@@ -67,7 +68,7 @@ impl<A: Actor> EffectRunner<A> {
         }
     }
 
-    /// The messages that are gathered are handled now.
+    /// The messages of the batch are handled now.
     pub(in crate::actor::cell) fn begin_span_of_batch(&mut self) {
         let gathered = self.spanned.as_mut().map(|spanned| std::mem::take(&mut spanned.gathered));
         let core = &self.cell.core;
@@ -86,7 +87,7 @@ impl<A: Actor> EffectRunner<A> {
         self.spanned.as_ref()?.span.as_ref().map(Inside::enter)
     }
 
-    /// The handler is over.
+    /// The handler has returned, has failed or was aborted.
     #[inline]
     pub(in crate::actor::cell) fn end_span(&mut self, outcome: &UserCodeResult) {
         if let Some(span) = self.spanned.as_mut().and_then(|spanned| spanned.span.take()) {
@@ -101,8 +102,8 @@ impl<A: Actor> EffectRunner<A> {
     }
 }
 
-/// The handler of a message: the attribute names the message like it, without underscores and in another case. An actor that names no
-/// handlers has the message's name there.
+/// The name of the handler for a message. `#[actor]` names a message after its handler, without underscores and in
+/// another case. If no handler has such a name, because the actor was written by hand, this is the message's own name.
 fn handler_of(message: &'static str, handlers: &[&'static str]) -> &'static str {
     let letters = |name: &'static str| name.chars().filter(|&letter| letter != '_').flat_map(char::to_lowercase);
     handlers.iter().copied().find(|handler| letters(handler).eq(letters(message))).unwrap_or(message)

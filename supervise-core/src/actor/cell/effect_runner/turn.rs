@@ -8,6 +8,8 @@ use crate::actor::context::Context;
 use crate::actor::control::Control;
 use crate::actor::death_watch::Terminated;
 use crate::actor::definition::Actor;
+#[cfg(feature = "durable")]
+use crate::actor::envelope::ReplySlot;
 use crate::actor::request::AskError;
 use crate::base::contained;
 use crate::failure::Failure;
@@ -43,7 +45,7 @@ impl<A: Actor> EffectRunner<A> {
     #[inline]
     pub(in crate::actor::cell) fn take_message(&mut self) -> A::Message {
         if A::BATCHES {
-            // It may be gathered. It takes up room in the mailbox until that is known: see `begun`.
+            // The message may join a batch. Until that is known, it takes up room in the mailbox: see `begun`.
             return self.user.take_first();
         }
         self.cell.mailbox.begin_next(&mut self.user)
@@ -133,8 +135,27 @@ impl<A: Actor> EffectRunner<A> {
     /// Ends the turn until something arrives.
     pub(in crate::actor::cell) fn wait(&mut self) {
         self.end_turn();
+        #[cfg(feature = "durable")]
+        if const { A::DURABLE.is_some() }
+            && let Some(outlet) = self.cell.core.outlet()
+        {
+            outlet.idle();
+        }
         self.cell.mailbox.set_handling(false);
         self.cell.mailbox.set_accepts(self.accepts);
+    }
+
+    /// Ends the turn until the store has done what the actor waits for, unless a timer of the protocol is due.
+    #[cfg(feature = "durable")]
+    pub(in crate::actor::cell) fn poll_store(&mut self, cx: &mut TaskContext<'_>) -> Poll<Timer> {
+        if let Some(timers) = &mut self.timers
+            && let Poll::Ready(timer) = timers.poll_due(cx)
+        {
+            return Poll::Ready(timer.into());
+        }
+        self.wait();
+        self.cell.mailbox.set_accepts(false);
+        Poll::Pending
     }
 
     /// Whether the next thing to do is to handle a message, if there is one.
@@ -147,7 +168,7 @@ impl<A: Actor> EffectRunner<A> {
         self.user.is_empty() && self.timers.is_none() && !self.cell.mailbox.system_waits() && self.gathers() == 0
     }
 
-    /// Ends the turn. The next one comes after those of the other actors in the queue.
+    /// Ends the turn. This actor's next turn comes after those of the actors that are in the queue now.
     pub(in crate::actor::cell) fn give_way(&mut self) {
         self.end_turn();
         let parked = self.cell.mailbox.wake();
@@ -165,7 +186,18 @@ impl<A: Actor> EffectRunner<A> {
             self.begun();
         }
         let name = contained(|| A::message_name(&message)).unwrap_or("");
+        #[cfg(feature = "durable")]
+        let message = if const { A::DURABLE.is_some() } { Self::acknowledged(message) } else { message };
         self.cell.core.lose(name, DeadLetterReason::Abandoned, AskError::Unanswered, message);
+    }
+
+    /// A stored message that is not handled has its end all the same.
+    #[cfg(feature = "durable")]
+    fn acknowledged(mut message: A::Message) -> A::Message {
+        if let Some(ticket) = A::slot(&mut message).and_then(ReplySlot::take_ticket) {
+            ticket.handled();
+        }
+        message
     }
 
     fn end_turn(&mut self) {

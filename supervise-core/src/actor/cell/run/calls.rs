@@ -63,6 +63,10 @@ impl<A: Actor> Runner<A> {
             if let Some(retry) = spent {
                 self.effects.quarantine(retry);
             }
+            #[cfg(feature = "durable")]
+            if let Some(deliveries) = self.effects.deliveries_so_far() {
+                deliveries.restarted();
+            }
             if let Some(timers) = self.ctx.timers_mut() {
                 timers.rearm_idle();
             }
@@ -98,6 +102,13 @@ impl<A: Actor> Runner<A> {
 
     /// A copy of the message that failed, if it is kept for another delivery.
     pub(super) fn failed_message(&self) -> Option<A::Message> {
+        #[cfg(feature = "durable")]
+        if const { A::DURABLE.is_some() }
+            && let Some(deliveries) = self.effects.aside.as_ref()?.deliveries.as_ref()
+            && let Some(ticket) = deliveries.last_failed()
+        {
+            return crate::actor::stored::decoded::<A>(ticket).ok();
+        }
         let message = self.effects.aside.as_ref()?.retries.last_failed()?;
         contained(|| A::duplicate(message)).ok().flatten()
     }

@@ -136,7 +136,7 @@ impl<A: Actor> Runner<A> {
     }
 
     /// Handles a message without checking the stash condition again, unless its handler may wait.
-    fn handle(&mut self, message: A::Message) -> Next {
+    pub(super) fn handle(&mut self, message: A::Message) -> Next {
         let (instance, ctx, effects) = self.parts();
         let interrupt = contained(|| match handle(instance, ctx, effects, message) {
             ControlFlow::Break(interrupt) => interrupt,
@@ -304,6 +304,10 @@ impl<A: Actor> Runner<A> {
                 if let Some(aside) = &mut self.effects.aside {
                     aside.retries.forget();
                 }
+                #[cfg(feature = "durable")]
+                if let Some(deliveries) = self.effects.deliveries_so_far() {
+                    deliveries.handled();
+                }
                 if self.effects.parked {
                     self.step(Input::Returned(Returned::Ok));
                 }
@@ -347,6 +351,17 @@ impl<A: Actor> Runner<A> {
     #[cold]
     fn keep_patient(&mut self, asker: Option<Arc<dyn ErasedSlot>>) -> Option<Arc<dyn ErasedSlot>> {
         let lent = if A::KEEPS_REPLIES { self.ctx.take_lent() } else { None };
+        #[cfg(feature = "durable")]
+        if let Some(deliveries) = self.effects.deliveries_so_far()
+            && deliveries.may_retry()
+        {
+            match (asker, lent) {
+                (Some(asker), _) if asker.waits_for_retry(false) => deliveries.keep(asker),
+                (None, Some(lent)) if lent.waits_for_retry(true) => deliveries.keep(lent),
+                (asker, _) => return asker,
+            }
+            return None;
+        }
         let Some(aside) = self.effects.aside.as_mut().filter(|aside| aside.retries.may_retry()) else {
             return asker;
         };
@@ -368,6 +383,10 @@ impl<A: Actor> Runner<A> {
     fn message_failed(&mut self, failure: Option<&Failure>) {
         if let Some(aside) = &mut self.effects.aside {
             aside.retries.failed(failure);
+        }
+        #[cfg(feature = "durable")]
+        if let Some(deliveries) = self.effects.deliveries_so_far() {
+            deliveries.failed(failure);
         }
     }
 
@@ -436,6 +455,8 @@ pub(super) fn admit<A: Actor>(
     }
     let may_retry = A::redelivery(&message);
     // If the copy cannot be made, the message is not delivered again.
+    #[cfg(feature = "durable")]
+    let may_retry = if const { A::DURABLE.is_some() } && A::is_stored(&message) { 0 } else { may_retry };
     if may_retry > 0
         && let Ok(Some(copy)) = contained(|| A::duplicate(&message))
     {
@@ -451,9 +472,14 @@ fn handle<A: Actor>(
     instance: &mut A,
     ctx: &mut Context<A>,
     effects: &mut EffectRunner<A>,
-    message: A::Message,
+    #[cfg(not(feature = "durable"))] message: A::Message,
+    #[cfg(feature = "durable")] mut message: A::Message,
 ) -> ControlFlow<Interrupt<A::Message>> {
     effects.handled += 1;
+    #[cfg(feature = "durable")]
+    if const { A::DURABLE.is_some() } {
+        super::begin(ctx, effects, &mut message);
+    }
     if A::KEEPS_REPLIES {
         reply::begin();
     }

@@ -2,7 +2,6 @@
 //!
 //! Rule 19.6.
 
-use std::any::TypeId;
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 use std::fmt;
@@ -47,11 +46,16 @@ pub(super) struct Behind {
 
 impl Found {
     pub(super) fn of<A: Actor>(actor: &ActorRef<A>) -> Self {
-        let found = Self::of_any(&actor.to_any());
-        let is_pattern = !actor.core().description().is(ActorType::of::<A>());
+        Self::of_one(&actor.to_any(), ActorType::of::<A>())
+    }
+
+    /// Not generic, so that it is compiled once and not for each type of actor.
+    fn of_one(actor: &AnyActorRef, asked: ActorType) -> Self {
+        let found = Self::of_any(actor);
+        let is_pattern = !actor.core().description().is(asked);
         match found {
-            Self::Idle if is_pattern => Self::InFront(Behind::of::<A>(&actor.to_any(), 0)),
-            Self::Busy(waiting) if is_pattern => Self::InFront(Behind::of::<A>(&actor.to_any(), waiting)),
+            Self::Idle if is_pattern => Self::InFront(Behind::of(actor, asked, 0)),
+            Self::Busy(waiting) if is_pattern => Self::InFront(Behind::of(actor, asked, waiting)),
             found => found,
         }
     }
@@ -88,16 +92,16 @@ impl Found {
 }
 
 impl Behind {
-    /// Looks at the actors of type `A` behind a pattern, which may be behind other patterns.
-    fn of<A: Actor>(pattern: &AnyActorRef, waiting: usize) -> Self {
+    /// Looks at the actors of the asked type behind a pattern, which may be behind other patterns.
+    fn of(pattern: &AnyActorRef, asked: ActorType, waiting: usize) -> Self {
         let below = format!("{}/", pattern.path());
         let (mut busy, mut idle) = (Vec::new(), 0);
         let mut patterns = VecDeque::from([pattern.clone()]);
         while let Some(pattern) = patterns.pop_front() {
             let children: Vec<AnyActorRef> =
                 pattern.core().protocol().children().map(|(_, child)| child.clone()).collect();
-            for child in children.into_iter().filter(|child| child.core().answers_to(TypeId::of::<A>())) {
-                if !child.core().description().is(ActorType::of::<A>()) {
+            for child in children.into_iter().filter(|child| child.core().answers_to(asked.id())) {
+                if !child.core().description().is(asked) {
                     patterns.push_back(child);
                     continue;
                 }

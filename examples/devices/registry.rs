@@ -1,0 +1,75 @@
+//! The devices. A device outlives its connections and knows which readings it has counted.
+
+use supervise::prelude::*;
+
+use crate::session::SessionRef;
+
+#[actor]
+#[supervise(one_for_one(max_retries = 3, within = "1m"), on(_) = Restart)]
+pub(crate) struct Registry {
+    #[child(|_| |_: &u32| Device::default())]
+    devices: Children<u32, Device>,
+}
+
+impl Registry {
+    pub(crate) fn new() -> Self {
+        Self { devices: Children::default() }
+    }
+}
+
+#[actor]
+impl Registry {
+    #[handler(inline)]
+    fn device(&self, number: u32) -> Result<DeviceRef, SpawnError> {
+        self.devices.get_or_spawn(number)
+    }
+}
+
+/// What was counted of a device.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Count {
+    pub(crate) last: u32,
+    pub(crate) sum: i64,
+    /// Readings that came again, because the device did not hear that they were counted.
+    pub(crate) repeated: u32,
+    /// Connections that were still open when the device came back.
+    pub(crate) replaced: u32,
+}
+
+#[actor]
+#[derive(Default)]
+pub(crate) struct Device {
+    count: Count,
+    session: Option<SessionRef>,
+}
+
+#[actor]
+impl Device {
+    /// A device has one connection. Returns the number of its last reading.
+    #[handler]
+    fn connected(&mut self, session: SessionRef) -> u32 {
+        if let Some(before) = self.session.replace(session)
+            && before.replaced().tell().is_ok()
+        {
+            self.count.replaced += 1;
+        }
+        self.count.last
+    }
+
+    /// Counts a reading, once. Returns whether it was its turn.
+    #[handler]
+    fn read(&mut self, number: u32, value: i32) -> bool {
+        if number == self.count.last + 1 {
+            self.count.last = number;
+            self.count.sum += i64::from(value);
+        } else {
+            self.count.repeated += 1;
+        }
+        number <= self.count.last
+    }
+
+    #[handler]
+    fn count(&self) -> Count {
+        self.count
+    }
+}

@@ -1,0 +1,317 @@
+//! What is done to the service, and the ledger of what it withstood.
+
+use std::error::Error;
+use std::fs::File;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use supervise_examples::service::process::{Scratch, signal};
+use supervise_examples::service::{Ledger, Values, say};
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::process::{Child, Command};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+
+use crate::client::{self, Connection};
+use crate::postgres::Postgres;
+use crate::tally::Tally;
+
+type Outcome<T> = Result<T, Box<dyn Error>>;
+
+const TABLE: &str = "CREATE TABLE orders (id text PRIMARY KEY, customer text NOT NULL, number bigint NOT NULL, \
+    article text NOT NULL, UNIQUE (customer, number))";
+/// How long the service may take to recover once the database is well again, on a busy machine.
+const RECOVERY: Duration = Duration::from_secs(5);
+/// How long the service may take to end. Its phases have five seconds each.
+const END: Duration = Duration::from_secs(15);
+/// A label of the metrics.
+const CUSTOMER: &str = "customer::Customer\"";
+const RUSH: usize = 600;
+
+/// Something that was done to the service.
+struct Fault {
+    name: &'static str,
+    hurt: Instant,
+    healed: Instant,
+    /// Whether the readiness probe said so.
+    noticed: bool,
+}
+
+pub(crate) async fn run(values: Values) -> Outcome<Ledger> {
+    let calm = Duration::from_secs(values.get("--calm"));
+    let port = values.get("--port");
+    // The service would say the same, but in its log.
+    drop(
+        std::net::TcpListener::bind(("127.0.0.1", port))
+            .map_err(|error| format!("cannot listen on 127.0.0.1:{port}: {error}"))?,
+    );
+    let scratch = Scratch::new("intake")?;
+    let postgres = Postgres::start(scratch.path()).await?;
+    postgres.connect().await?.batch_execute(TABLE).await?;
+    let service = Service::start(scratch.path(), port, &postgres).await?;
+    say(&format!("PostgreSQL and the service run; http://{}/metrics", service.address));
+    let mut drill =
+        Drill { postgres, service, tally: Tally::default(), calm, scratch, faults: Vec::new(), refused_fast: 0 };
+    let ledger = drill.run(values.get("--clients")).await?;
+    if !ledger.is_right() {
+        say(&format!("the logs are in {}", drill.scratch.keep().display()));
+    }
+    Ok(ledger)
+}
+
+struct Drill {
+    postgres: Postgres,
+    service: Service,
+    tally: Tally,
+    calm: Duration,
+    scratch: Scratch,
+    faults: Vec<Fault>,
+    refused_fast: usize,
+}
+
+impl Drill {
+    async fn run(&mut self, clients: u64) -> Outcome<Ledger> {
+        let address = self.service.address;
+        let (end, ended) = watch::channel(false);
+        let mut sending = JoinSet::new();
+        for number in 0..clients {
+            sending.spawn(client::order(number, address, self.tally.clone(), ended.clone()));
+        }
+        sleep(self.calm).await;
+        self.kill_the_database().await?;
+        self.stop_the_database().await?;
+        self.break_the_schema().await?;
+        let metrics = self.service.metrics().await;
+        let first = self.end_the_service().await?;
+        let disagreeing = self.disagreeing().await?;
+        let last_sent = Instant::now();
+        // Clients send while it ends.
+        let second = self.service.end().await?;
+        end.send_replace(true);
+        sending.join_all().await;
+        self.ledger(&metrics, [first, second], disagreeing, last_sent).await
+    }
+
+    async fn kill_the_database(&mut self) -> Outcome<()> {
+        say("kill -9 of all processes of the database");
+        let hurt = Instant::now();
+        self.postgres.kill()?;
+        let noticed = self.lasts(Duration::from_millis(1500)).await;
+        self.postgres.start_again().await?;
+        self.healed("database killed", hurt, noticed).await;
+        Ok(())
+    }
+
+    async fn stop_the_database(&mut self) -> Outcome<()> {
+        say("SIGSTOP of all processes of the database, and a rush of orders");
+        let hurt = Instant::now();
+        self.postgres.signal_all("STOP")?;
+        let rush = client::rush(RUSH, self.service.address, &self.tally, Duration::from_millis(700));
+        let (refused_fast, noticed) = tokio::join!(rush, self.lasts(Duration::from_millis(2500)));
+        self.refused_fast = refused_fast;
+        self.postgres.signal_all("CONT")?;
+        self.healed("database stopped", hurt, noticed).await;
+        Ok(())
+    }
+
+    async fn break_the_schema(&mut self) -> Outcome<()> {
+        say("the table is renamed");
+        let database = self.postgres.connect().await?;
+        let hurt = Instant::now();
+        database.batch_execute("ALTER TABLE orders RENAME TO mislaid").await?;
+        let noticed = self.lasts(Duration::from_millis(1500)).await;
+        database.batch_execute("ALTER TABLE mislaid RENAME TO orders").await?;
+        self.healed("table renamed", hurt, noticed).await;
+        Ok(())
+    }
+
+    /// A deployment: SIGTERM while clients send, then the service starts again at the same port.
+    async fn end_the_service(&mut self) -> Outcome<Ended> {
+        say("SIGTERM for the service, which then starts again");
+        let hurt = Instant::now();
+        let ended = self.service.end().await?;
+        self.service = Service::start(self.scratch.path(), self.service.address.port(), &self.postgres).await?;
+        self.healed("service ended and started", hurt, true).await;
+        Ok(ended)
+    }
+
+    /// Leaves a fault alone for a while. Returns whether the readiness probe failed in the meantime.
+    async fn lasts(&self, time: Duration) -> bool {
+        let until = Instant::now() + time;
+        let mut noticed = false;
+        while Instant::now() < until {
+            noticed |= !self.service.is_ready().await;
+            sleep(Duration::from_millis(50)).await;
+        }
+        noticed
+    }
+
+    async fn healed(&mut self, name: &'static str, hurt: Instant, noticed: bool) {
+        self.faults.push(Fault { name, hurt, healed: Instant::now(), noticed });
+        sleep(self.calm).await;
+    }
+
+    /// How many customers' actors count other orders than the table has.
+    async fn disagreeing(&self) -> Outcome<Vec<String>> {
+        let database = self.postgres.connect().await?;
+        let customers = database.query("SELECT DISTINCT customer FROM orders ORDER BY 1", &[]).await?;
+        let mut connection = Connection::new(self.service.address);
+        let mut disagreeing = Vec::new();
+        for customer in customers {
+            let customer: String = customer.get(0);
+            // Clients still order from some of them, so the actor's count is between the table's before and after.
+            let counted = "SELECT count(*) FROM orders WHERE customer = $1";
+            let before: i64 = database.query_one(counted, &[&customer]).await?.get(0);
+            let answer = connection.request("GET", &format!("/customers/{customer}"), "").await;
+            let after: i64 = database.query_one(counted, &[&customer]).await?.get(0);
+            let count = answer.as_ref().and_then(|(_, body)| body.parse().ok());
+            if !count.is_some_and(|count: i64| (before..=after).contains(&count)) {
+                disagreeing.push(format!("{customer}: {answer:?}, in the table {before} to {after}"));
+            }
+        }
+        Ok(disagreeing)
+    }
+
+    async fn ledger(
+        &self,
+        metrics: &Metrics,
+        ends: [Ended; 2],
+        disagreeing: Vec<String>,
+        last_sent: Instant,
+    ) -> Outcome<Ledger> {
+        let database = self.postgres.connect().await?;
+        let rows = database.query("SELECT id, number FROM orders", &[]).await?;
+        let rows: Vec<(String, i64)> = rows.iter().map(|row| (row.get(0), row.get(1))).collect();
+        let in_table: std::collections::HashMap<&str, i64> =
+            rows.iter().map(|(id, number)| (id.as_str(), *number)).collect();
+        let counts = self.tally.counts();
+        let mut ledger = Ledger::default();
+
+        ledger.note("orders sent", counts.sent.len());
+        ledger.some("answered 201", counts.status(201));
+        ledger.note("answered 200: sent again, and in the table before", counts.status(200));
+        ledger.some("answered 503", counts.status(503));
+        ledger.note("connections that broke before the answer", counts.unanswered);
+        ledger.some("answered 500: orders that panic their customer", counts.status(500));
+        let others = counts.statuses.iter().filter(|(status, _)| !matches!(status, 200 | 201 | 500 | 503));
+        ledger.none("answered otherwise", others.map(|(_, times)| times).sum());
+        ledger.note("in the database", rows.len());
+        let lost = counts.accepted.iter().filter(|(id, _)| !in_table.contains_key(id.as_str())).count();
+        ledger.none("lost: accepted, and not in the database", lost);
+        ledger.none("doubled: rows beyond the first of an id", rows.len() - in_table.len());
+        let misnumbered =
+            counts.accepted.iter().filter(|(id, number)| in_table.get(id.as_str()) != Some(number)).count();
+        ledger.none("in the database with another number than the answer's", misnumbered - lost);
+        ledger.none("answered twice with different numbers", counts.contradicted);
+        ledger.none(
+            "in the database, and never sent",
+            rows.iter().filter(|(id, _)| !counts.sent.contains(id)).count(),
+        );
+        let unknown = rows.iter().filter(|(id, _)| !counts.accepted.contains_key(id)).count();
+        ledger.note("in the database without an answer (the rush, and the last)", unknown);
+        ledger.none("customers whose actor counts otherwise than the table", disagreeing.len());
+        disagreeing.iter().take(3).for_each(|line| say(line));
+        ledger.some("refused at once in the rush, as mailboxes were full", self.refused_fast);
+        ledger.note("slowest answer", millis(counts.slowest));
+
+        let ends_of_faults = self.faults.iter().skip(1).map(|fault| fault.hurt).chain([last_sent]);
+        for (fault, until) in self.faults.iter().zip(ends_of_faults) {
+            let Fault { name, hurt, healed, noticed } = fault;
+            ledger.note(format!("{name}: longest time without success"), millis(counts.longest_gap(*hurt, until)));
+            let recovered = counts.next_after(*healed).unwrap_or(Duration::MAX);
+            ledger.demand(
+                format!("{name}: success after it was well again"),
+                millis(recovered),
+                "within 5 s",
+                recovered <= RECOVERY,
+            );
+            ledger.demand(format!("{name}: /ready noticed"), noticed, "true", *noticed);
+        }
+        for ended in ends {
+            ledger.demand("SIGTERM: exit code", ended.code.map_or(-1, i64::from), "0", ended.code == Some(0));
+            ledger.note("SIGTERM: ended after", millis(ended.after));
+        }
+        let ended = |reason| metrics.sum("supervise_actors_ended_total", &[CUSTOMER, reason]);
+        ledger.some("connections restarted", metrics.sum("supervise_restarts_total", &["writer::Writer\""]));
+        ledger.some("customers ended for an unknown outcome", ended("reason=\"failed\""));
+        ledger.some("customers passivated", ended("reason=\"stopped_itself\""));
+        ledger
+            .note("customers alive at the end of the first service", metrics.sum("supervise_actors", &[CUSTOMER]));
+        Ok(ledger)
+    }
+}
+
+fn millis(time: Duration) -> String {
+    if time == Duration::MAX { "never".to_owned() } else { format!("{} ms", time.as_millis()) }
+}
+
+/// The service's process. It is killed with the value.
+struct Service {
+    process: Child,
+    address: SocketAddr,
+}
+
+/// How a service ended.
+struct Ended {
+    code: Option<i32>,
+    after: Duration,
+}
+
+/// What `/metrics` said.
+struct Metrics(String);
+
+impl Service {
+    async fn start(scratch: &Path, port: u16, postgres: &Postgres) -> Outcome<Self> {
+        let log = File::options().create(true).append(true).open(scratch.join("service.log"))?;
+        let mut process = Command::new(std::env::current_exe()?)
+            .args(["serve", &port.to_string(), &postgres.config()])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(log)
+            .kill_on_drop(true)
+            .spawn()?;
+        let stdout = process.stdout.take().ok_or("the service has no output")?;
+        let mut lines = BufReader::new(stdout).lines();
+        let line = timeout(RECOVERY, lines.next_line()).await.map_err(|_| "the service does not start")??;
+        let address = line.as_deref().and_then(|line| line.strip_prefix("listening on "));
+        let address = address.ok_or_else(|| {
+            let log = std::fs::read_to_string(scratch.join("service.log")).unwrap_or_default();
+            format!("the service does not start: {}", log.lines().last().unwrap_or("it says nothing"))
+        })?;
+        Ok(Self { process, address: address.parse()? })
+    }
+
+    async fn get(&self, path: &str) -> Option<(u16, String)> {
+        Connection::new(self.address).request("GET", path, "").await
+    }
+
+    async fn is_ready(&self) -> bool {
+        self.get("/ready").await.is_some_and(|(status, _)| status == 200)
+    }
+
+    async fn metrics(&self) -> Metrics {
+        Metrics(self.get("/metrics").await.map(|(_, body)| body).unwrap_or_default())
+    }
+
+    /// Sends SIGTERM and waits.
+    async fn end(&mut self) -> Outcome<Ended> {
+        let began = Instant::now();
+        signal("TERM", self.process.id().ok_or("the service has ended by itself")?)?;
+        let status = timeout(END, self.process.wait()).await.map_err(|_| "the service does not end")??;
+        Ok(Ended { code: status.code(), after: began.elapsed() })
+    }
+}
+
+impl Metrics {
+    /// The sum of a metric's series whose labels contain these texts.
+    fn sum(&self, metric: &str, labels: &[&str]) -> usize {
+        let series = self.0.lines().filter(|line| {
+            line.strip_prefix(metric)
+                .is_some_and(|rest| rest.starts_with('{') && labels.iter().all(|label| rest.contains(label)))
+        });
+        series.filter_map(|line| line.rsplit(' ').next()?.parse::<usize>().ok()).sum()
+    }
+}

@@ -1,0 +1,187 @@
+//! An intake for orders that is killed ten times, and loses none.
+//!
+//! ```text
+//! cargo run --example orders                          the demonstration
+//! cargo run --example orders -- quarantined FOLDER    what is in quarantine there
+//! cargo run --example orders -- retry FOLDER ID       hands one of them in again; or `discard`
+//! ```
+//!
+//! The demonstration starts the intake as a process of its own, which accepts orders over TCP. A client sends orders, and sends
+//! an order again, with the same key, if it does not hear that it was accepted. Meanwhile the intake is killed with SIGKILL at
+//! random moments and started again. At the end the ledger must come out even: each accepted order was handled or is in
+//! quarantine.
+
+mod intake;
+mod ledger;
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::process::{ExitCode, Stdio};
+use std::time::Duration;
+
+use supervise::durable::{MessageId, SqliteStore};
+use supervise::prelude::*;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
+use tokio::net::TcpStream;
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::process::{Child, Command};
+use tokio::sync::watch;
+
+use crate::ledger::Ledger;
+
+/// How many orders the client sends.
+const ORDERS: u32 = 3000;
+/// How often the intake is killed.
+const KILLS: u32 = 10;
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+#[tokio::main]
+async fn main() -> Result<ExitCode> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match arguments[..] {
+        [] => demonstrate().await,
+        ["intake", folder] => intake::run(Path::new(folder)).await.map(|()| ExitCode::SUCCESS),
+        ["quarantined", folder] => quarantined(Path::new(folder)).await.map(|()| ExitCode::SUCCESS),
+        [what @ ("retry" | "discard"), folder, id] => decide(Path::new(folder), what, id).await,
+        _ => {
+            eprintln!("usage: orders [quarantined FOLDER | retry FOLDER ID | discard FOLDER ID]");
+            Ok(ExitCode::FAILURE)
+        }
+    }
+}
+
+async fn demonstrate() -> Result<ExitCode> {
+    let folder = std::env::temp_dir().join(format!("orders-{}", std::process::id()));
+    std::fs::create_dir_all(&folder)?;
+    // Where the intake listens: each life has a port of its own.
+    let (port, ports) = watch::channel(0);
+    let client = tokio::spawn(send(ports));
+
+    for _ in 0..KILLS {
+        let mut intake = start(&folder, &port).await?;
+        tokio::time::sleep(Duration::from_millis(fastrand::u64(50..400))).await;
+        intake.kill().await?;
+    }
+    // The last one lives until all orders are accepted and handled.
+    let mut intake = start(&folder, &port).await?;
+    drain(*port.borrow(), &client).await?;
+    intake.wait().await?;
+    client.await?;
+
+    let ledger = Ledger::read(&folder, ORDERS, intake::quarantine(&folder).await?)?;
+    println!("{KILLS} kills, {ledger}");
+    if ledger.is_even(KILLS) {
+        println!("look at what failed: cargo run --example orders -- quarantined {}", folder.display());
+        Ok(ExitCode::SUCCESS)
+    } else {
+        eprintln!("the ledger does not come out even; the store is in {}", folder.display());
+        Ok(ExitCode::FAILURE)
+    }
+}
+
+/// Starts the intake, and waits until it listens.
+async fn start(folder: &PathBuf, port: &watch::Sender<u16>) -> Result<Child> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.arg("intake").arg(folder).stdout(Stdio::piped()).kill_on_drop(true);
+    let mut intake = command.spawn()?;
+    let stdout = intake.stdout.take().ok_or("its output is piped")?;
+    let first = BufReader::new(stdout).lines().next_line().await?.ok_or("the intake has ended")?;
+    port.send_replace(first.parse()?);
+    Ok(intake)
+}
+
+/// Waits until the client is done, and lets the intake end when it has handled everything.
+async fn drain(port: u16, client: &tokio::task::JoinHandle<()>) -> Result<()> {
+    while !client.is_finished() {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let mut line = Line::connect(port).await?;
+    while line.ask("waiting").await? != "0" {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    line.ask("end").await?;
+    Ok(())
+}
+
+/// The client: sends each order until it hears that it was accepted.
+async fn send(mut ports: watch::Receiver<u16>) {
+    let mut line = None;
+    for number in 1..=ORDERS {
+        while accepted(&mut line, &mut ports, number).await.is_err() {
+            line = None;
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+}
+
+async fn accepted(line: &mut Option<Line>, ports: &mut watch::Receiver<u16>, number: u32) -> Result<()> {
+    let line = if let Some(line) = line {
+        line
+    } else {
+        let port = *ports.borrow_and_update();
+        line.insert(Line::connect(port).await?)
+    };
+    match line.ask(&format!("order {number}")).await?.as_str() {
+        "accepted" => Ok(()),
+        refused => Err(refused.into()),
+    }
+}
+
+/// A connection on which each line is answered by a line.
+struct Line {
+    answers: Lines<BufReader<OwnedReadHalf>>,
+    questions: OwnedWriteHalf,
+}
+
+impl Line {
+    async fn connect(port: u16) -> Result<Self> {
+        let stream = TcpStream::connect(("127.0.0.1", port)).await?;
+        stream.set_nodelay(true)?;
+        let (answers, questions) = stream.into_split();
+        Ok(Self { answers: BufReader::new(answers).lines(), questions })
+    }
+
+    async fn ask(&mut self, question: &str) -> Result<String> {
+        self.questions.write_all(format!("{question}\n").as_bytes()).await?;
+        Ok(self.answers.next_line().await?.ok_or("the intake has hung up")?)
+    }
+}
+
+// ---- the quarantine -------------------------------------------------------------------------------------------------
+
+async fn quarantined(folder: &Path) -> Result<()> {
+    for quarantined in intake::quarantine(folder).await? {
+        let message = &quarantined.message;
+        println!(
+            "{}  {}  {:?} after {} attempts",
+            quarantined.id, message.kind, quarantined.fate, message.attempts
+        );
+        for failure in &message.failures {
+            println!("     {failure}");
+        }
+    }
+    Ok(())
+}
+
+async fn decide(folder: &Path, what: &str, id: &str) -> Result<ExitCode> {
+    let all = intake::quarantine(folder).await?;
+    let Some(id) = all.iter().map(|quarantined| quarantined.id).find(|known| known.to_string() == id) else {
+        eprintln!("{id} is not in quarantine");
+        return Ok(ExitCode::FAILURE);
+    };
+    perform(folder, what, id).await?;
+    println!("{id}: {what}");
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn perform(folder: &Path, what: &str, id: MessageId) -> Result<()> {
+    let system = ActorSystem::builder("orders").store(SqliteStore::open(intake::store(folder))?).start()?;
+    match what {
+        "retry" => system.store().retry(id).await?,
+        _ => system.store().discard(id).await?,
+    }
+    system.terminate().await;
+    Ok(())
+}

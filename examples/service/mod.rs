@@ -1,0 +1,99 @@
+//! The frame of a service that is hurt while it runs: its command line, the processes that it starts, and the ledger of what was proven.
+
+pub mod ledger;
+pub mod process;
+pub mod settings;
+
+use std::error::Error;
+use std::ffi::OsString;
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use tokio::signal::ctrl_c;
+use tokio::signal::unix::{SignalKind, signal};
+
+pub use self::ledger::Ledger;
+pub use self::settings::{Program, Setting, Values};
+
+/// The exit code if the ledger is wrong.
+pub const WRONG: u8 = 1;
+/// The exit code if there was nothing to prove, for example because the command line is wrong.
+pub const NOTHING_RUN: u8 = 2;
+/// The exit code if a part is not installed.
+pub const MISSING: u8 = 3;
+/// The exit code after Ctrl-C or SIGTERM.
+pub const INTERRUPTED: u8 = 130;
+
+/// A part that the service needs is not installed.
+#[derive(Debug, thiserror::Error)]
+#[error("{what} is not installed: {install}")]
+pub struct Missing {
+    /// The part.
+    pub what: &'static str,
+    /// The command that installs it.
+    pub install: &'static str,
+}
+
+/// Reads the arguments, does the work, and prints the ledger. The exit code is 0 if the ledger is right, [`WRONG`] if it is not, and
+/// [`NOTHING_RUN`], [`MISSING`] or [`INTERRUPTED`] if there is none. An interrupt drops the work, and with it what it started.
+pub async fn run<W, L>(program: &Program, arguments: impl IntoIterator<Item = OsString>, work: W) -> ExitCode
+where
+    W: FnOnce(Values) -> L,
+    L: Future<Output = Result<Ledger, Box<dyn Error>>>,
+{
+    let values = match program.parse(arguments) {
+        Ok(Some(values)) => values,
+        Ok(None) => {
+            say(&program.usage());
+            return ExitCode::SUCCESS;
+        }
+        Err(error) => {
+            eprintln!("error: {error}. `--help` lists the options");
+            return ExitCode::from(NOTHING_RUN);
+        }
+    };
+    let done = tokio::select! {
+        done = work(values) => done,
+        signal = interrupt() => {
+            eprintln!("error: interrupted by {signal}");
+            return ExitCode::from(INTERRUPTED);
+        }
+    };
+    match done {
+        Ok(ledger) => {
+            say(&format!("\n{ledger}"));
+            if ledger.is_right() { ExitCode::SUCCESS } else { ExitCode::from(WRONG) }
+        }
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(if error.is::<Missing>() { MISSING } else { NOTHING_RUN })
+        }
+    }
+}
+
+async fn interrupt() -> &'static str {
+    let Ok(mut terminate) = signal(SignalKind::terminate()) else { return std::future::pending().await };
+    tokio::select! {
+        Ok(()) = ctrl_c() => "Ctrl-C",
+        Some(()) = terminate.recv() => "SIGTERM",
+        else => std::future::pending().await,
+    }
+}
+
+/// What the bugs that a service has on purpose say when they panic.
+pub const BUG: &str = "a bug that";
+
+/// Keeps panics that begin with [`BUG`] off standard error. Others are reported as usual.
+pub fn hide_bugs() {
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if !panic.payload().downcast_ref::<&str>().is_some_and(|text| text.starts_with(BUG)) {
+            usual(panic);
+        }
+    }));
+}
+
+/// Writes a line to standard output. The reader may have closed it; that must not cause a panic.
+pub fn say(text: &str) {
+    let _closed = writeln!(std::io::stdout(), "{}", text.trim_end_matches('\n'));
+}

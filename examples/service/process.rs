@@ -1,0 +1,121 @@
+//! Processes that a service starts and hurts, and the directory that they use.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// A directory below the system's directory for temporary files. It is removed with the value.
+#[derive(Debug)]
+pub struct Scratch {
+    path: PathBuf,
+}
+
+impl Scratch {
+    /// Makes an empty directory of this name and the process's number.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be made.
+    pub fn new(name: &str) -> io::Result<Self> {
+        let path = std::env::temp_dir().join(format!("supervise-{name}-{}", std::process::id()));
+        match fs::remove_dir_all(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        fs::create_dir_all(&path)?;
+        Ok(Self { path })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Leaves the directory where it is, for somebody who wants to look into it.
+    pub fn keep(self) -> PathBuf {
+        let path = self.path.clone();
+        std::mem::forget(self);
+        path
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _gone = fs::remove_dir_all(&self.path);
+    }
+}
+
+/// The user's number under which this process runs. 0 is root.
+///
+/// # Errors
+///
+/// If there is no `/proc`.
+pub fn own_uid() -> io::Result<u32> {
+    Ok(fs::metadata("/proc/self")?.uid())
+}
+
+/// Sends a signal, such as `KILL` or `STOP`, to a process that has not been waited for.
+///
+/// # Errors
+///
+/// If there is no such process.
+pub fn signal(name: &str, pid: u32) -> io::Result<()> {
+    // The standard library sends SIGKILL only. `kill` is built into every shell.
+    let sent = Command::new("sh")
+        .args(["-c", "kill -s \"$0\" \"$1\"", name, &pid.to_string()])
+        .stderr(Stdio::null())
+        .status()?;
+    if sent.success() { Ok(()) } else { Err(io::Error::other(format!("SIG{name} does not reach process {pid}"))) }
+}
+
+/// The processes whose parent is `pid`.
+///
+/// # Errors
+///
+/// If there is no `/proc`.
+pub fn children_of(pid: u32) -> io::Result<Vec<u32>> {
+    let mut children = Vec::new();
+    for entry in fs::read_dir("/proc")? {
+        let Some(number) = entry?.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+        // A process may end while we look. Its name, in parentheses, may contain anything.
+        let Ok(line) = fs::read_to_string(format!("/proc/{number}/stat")) else { continue };
+        let Some((_, line)) = line.rsplit_once(") ") else { continue };
+        if line.split(' ').nth(1) == Some(pid.to_string().as_str()) {
+            children.push(number);
+        }
+    }
+    Ok(children)
+}
+
+/// The memory that a process occupies, in KiB. 0 if it has ended.
+pub fn resident_kib(pid: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    line.and_then(|line| line.split_whitespace().next()).and_then(|kib| kib.parse().ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_child_is_found_stopped_and_killed() {
+        let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+        assert!(children_of(std::process::id()).unwrap().contains(&child.id()));
+        signal("STOP", child.id()).unwrap();
+        signal("KILL", child.id()).unwrap();
+        assert!(!child.wait().unwrap().success());
+        assert!(!children_of(std::process::id()).unwrap().contains(&child.id()));
+    }
+
+    #[test]
+    fn a_directory_goes_with_its_value() {
+        let scratch = Scratch::new("scratch-test").unwrap();
+        let path = scratch.path().to_owned();
+        fs::write(path.join("file"), "text").unwrap();
+        drop(scratch);
+        assert!(!path.exists());
+    }
+}

@@ -1,0 +1,170 @@
+//! The stored messages that an actor has begun, and those that it tries again.
+//!
+//! ```text
+//!   begin ─► under way ── handled ─► acknowledged
+//!                │ failed, dropped: charged           resumed ─► quarantine
+//!                ▼                                       │
+//!             failed ────────────────────────────────────┤
+//!                │ restarted            tried as often as it may ─► quarantine
+//!                ▼                                       │ ended before that ─► back into its queue
+//!               due, when the charge is durable ─► begin
+//! ```
+//!
+//! Rules 27.5, 27.7 and 27.8.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use crate::actor::reply::ErasedSlot;
+use crate::actor::request::AskError;
+use crate::durable::{Fate, Ticket};
+use crate::failure::Failure;
+
+/// A message that is tried.
+struct Tried {
+    ticket: Arc<Ticket>,
+    /// How often it may be delivered again.
+    may_retry: u32,
+    /// An asker who waits for the next delivery (rule 19.5).
+    asker: Option<Arc<dyn ErasedSlot>>,
+    /// The last failure of this process.
+    failure: Option<Failure>,
+}
+
+impl Tried {
+    fn is_spent(&self) -> bool {
+        self.ticket.attempts() > self.may_retry
+    }
+
+    fn quarantine(self) {
+        self.ticket.quarantine(Fate::Failed);
+        self.tell_asker();
+    }
+
+    /// An asker who waited for another delivery gets the reason.
+    fn tell_asker(self) {
+        if let Some(asker) = self.asker {
+            asker.fail(self.failure.map_or(AskError::Stopped, AskError::Failed));
+        }
+    }
+}
+
+/// The stored messages that an actor has begun.
+#[derive(Default)]
+pub(super) struct Deliveries {
+    /// Those that are under way or have failed: one, or those of a batch.
+    current: Vec<Tried>,
+    has_failed: bool,
+    /// Those that come before all that wait.
+    due: VecDeque<Tried>,
+    /// The one that is about to begin again.
+    next: Option<Tried>,
+    /// One that went into quarantine. Nothing begins before that is durable, or it would be tried again after a crash, behind what
+    /// came after it.
+    settling: Option<Arc<Ticket>>,
+}
+
+/// What is due.
+pub(super) enum Due {
+    /// The store does not know its last failure yet.
+    NotYet,
+    Now(Arc<Ticket>, Option<Arc<dyn ErasedSlot>>),
+}
+
+impl Deliveries {
+    /// The handler of a stored message is about to start.
+    pub(super) fn begin(&mut self, ticket: Arc<Ticket>, may_retry: u32) {
+        self.has_failed = false;
+        self.next = None;
+        self.current.push(Tried { ticket, may_retry, asker: None, failure: None });
+    }
+
+    /// The handler has returned.
+    pub(super) fn handled(&mut self) {
+        for tried in self.current.drain(..) {
+            tried.ticket.handled();
+        }
+    }
+
+    /// Whether the message in progress is delivered again if it fails now and its actor is restarted.
+    pub(super) fn may_retry(&self) -> bool {
+        let [tried] = self.current.as_slice() else { return false };
+        !self.has_failed && tried.ticket.attempts() < tried.may_retry
+    }
+
+    /// The asker of the message in progress waits for the next delivery.
+    pub(super) fn keep(&mut self, asker: Arc<dyn ErasedSlot>) {
+        if let Some(tried) = self.current.first_mut() {
+            tried.asker = Some(asker);
+        }
+    }
+
+    /// The handler has failed, or was dropped at an await point.
+    pub(super) fn failed(&mut self, failure: Option<&Failure>) {
+        if self.has_failed {
+            return;
+        }
+        self.has_failed = true;
+        for tried in &mut self.current {
+            let failure =
+                failure.cloned().unwrap_or_else(|| Failure::other("its handler was dropped at the stop timeout"));
+            tried.failure = Some(failure.clone());
+            tried.ticket.charge(failure);
+        }
+    }
+
+    /// The message that failed last, unless the supervisor has decided its failure.
+    pub(super) fn last_failed(&self) -> Option<&Ticket> {
+        self.current.first().map(|tried| &*tried.ticket)
+    }
+
+    /// The actor was resumed.
+    pub(super) fn resumed(&mut self) {
+        if self.has_failed {
+            self.settling = self.current.last().map(|tried| Arc::clone(&tried.ticket));
+            self.current.drain(..).for_each(Tried::quarantine);
+        }
+    }
+
+    /// The actor has a new instance.
+    pub(super) fn restarted(&mut self) {
+        while let Some(tried) = self.current.pop() {
+            if tried.is_spent() {
+                self.settling = Some(Arc::clone(&tried.ticket));
+                tried.quarantine();
+            } else {
+                self.due.push_front(tried);
+            }
+        }
+    }
+
+    /// What comes before all that wait.
+    pub(super) fn due(&mut self) -> Option<Due> {
+        if self.settling.take_if(|ticket| ticket.is_settled()).is_none() && self.settling.is_some() {
+            return Some(Due::NotYet);
+        }
+        if !self.due.front()?.ticket.is_charged() {
+            return Some(Due::NotYet);
+        }
+        let mut tried = self.due.pop_front()?;
+        let due = Due::Now(Arc::clone(&tried.ticket), tried.asker.take());
+        self.next = Some(tried);
+        Some(due)
+    }
+
+    /// The message that is due cannot be decoded.
+    pub(super) fn spoilt(&mut self) {
+        if let Some(tried) = self.next.take() {
+            tried.ticket.quarantine(Fate::Undecodable);
+            tried.tell_asker();
+        }
+    }
+
+    /// The actor has ended. What is spent goes into quarantine, and the rest back into its queue.
+    pub(super) fn close(&mut self) {
+        let current = self.current.drain(..);
+        for tried in current.chain(self.due.drain(..)) {
+            if tried.is_spent() { tried.quarantine() } else { tried.tell_asker() }
+        }
+    }
+}

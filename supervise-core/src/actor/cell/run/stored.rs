@@ -1,0 +1,68 @@
+//! Stored messages: beginning one, and trying one again.
+//!
+//! Rules 27.5, 27.6, 27.7 and 27.8.
+
+use std::sync::Arc;
+
+use super::{Next, Runner};
+use crate::actor::cell::deliveries::Due;
+use crate::actor::cell::effect_runner::EffectRunner;
+use crate::actor::context::Context;
+use crate::actor::definition::Actor;
+use crate::actor::envelope::ReplySlot;
+use crate::actor::reply::ErasedSlot;
+use crate::actor::stored;
+use crate::base::contained;
+use crate::durable::Ticket;
+
+/// Begins the delivery of a message, if it is stored.
+#[cold]
+pub(in crate::actor::cell) fn begin<A: Actor>(
+    ctx: &mut Context<A>,
+    effects: &mut EffectRunner<A>,
+    message: &mut A::Message,
+) {
+    let may_retry = stored::retries::<A>(message);
+    let ticket = A::slot(message).and_then(ReplySlot::take_ticket);
+    ctx.set_delivery(ticket.as_ref().map(|ticket| ticket.begin()));
+    if let Some(ticket) = ticket {
+        effects.deliveries().begin(ticket, may_retry);
+    }
+}
+
+impl<A: Actor> Runner<A> {
+    /// Tries the stored message that comes before all others.
+    #[cold]
+    pub(super) fn try_again(&mut self) -> Option<Next> {
+        let deliveries = self.effects.deliveries_so_far()?;
+        let (ticket, asker) = match deliveries.due()? {
+            Due::NotYet => return Some(Next::WaitForStore),
+            Due::Now(ticket, asker) => (ticket, asker),
+        };
+        let Ok(message) = stored::decoded::<A>(&ticket) else {
+            deliveries.spoilt();
+            return Some(Next::Again);
+        };
+        Some(self.admit_again(message, ticket, asker))
+    }
+
+    fn admit_again(
+        &mut self,
+        mut message: A::Message,
+        ticket: Arc<Ticket>,
+        asker: Option<Arc<dyn ErasedSlot>>,
+    ) -> Next {
+        if let (Some(asker), Some(slot)) = (asker, A::slot(&mut message)) {
+            *slot = ReplySlot::of(asker);
+        }
+        stored::attach::<A>(&mut message, ticket);
+        // A condition that panics will panic again in `admit`, where the panic is a failure.
+        let is_unwanted = self.instance.as_ref().map(|instance| contained(|| instance.stash_while(&message)));
+        let is_gathered = A::BATCHES && A::batching(&message).is_some();
+        if matches!(is_unwanted, Some(Ok(false))) && !is_gathered {
+            self.handle(message)
+        } else {
+            self.admit(message)
+        }
+    }
+}

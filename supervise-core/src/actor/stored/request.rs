@@ -1,0 +1,314 @@
+//! Handing messages over to the store.
+//!
+//! Rules 27.1, 27.2, 27.3 and 27.18.
+
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context as TaskContext, Poll};
+use std::time::SystemTime;
+
+use pin_project_lite::pin_project;
+use tokio::sync::oneshot;
+
+use super::recipient::Copy;
+use crate::actor::actor_ref::ActorRef;
+use crate::actor::definition::{Actor, Durable};
+use crate::actor::reply::{Answer, drop_because};
+use crate::actor::request::{AskError, Request, SendError, SendErrorReason};
+use crate::base::{contained, drop_contained};
+use crate::durable::fields::Encoded;
+use crate::durable::{AcceptError, Copied, HandedOver, Held, Outlet, Receipt};
+use crate::failure::Failure;
+use crate::observe::{DeadLetterReason, Lost};
+
+/// What becomes of a message that a durable actor is sent.
+enum Way {
+    /// It is stored first.
+    Stored(Arc<Outlet>, Encoded),
+    /// It goes into the lane: its handler is transient, or a pattern stands in for the actor.
+    Transient,
+}
+
+impl<A: Actor> ActorRef<A> {
+    /// Encodes a message on its sender's stack.
+    fn way(&self, message: &A::Message) -> Result<Way, AcceptError> {
+        let Some(outlet) = self.core().outlet() else { return Ok(Way::Transient) };
+        match contained(|| A::encode(message)) {
+            Ok(Ok(None)) => Ok(Way::Transient),
+            Ok(Ok(Some(_))) if outlet.refuses() => Err(AcceptError::Stopped),
+            Ok(Ok(Some(encoded))) => Ok(Way::Stored(Arc::clone(outlet), encoded)),
+            Ok(Err(error)) => Err(AcceptError::NotEncodable(error.to_string().into())),
+            Err(payload) => Err(AcceptError::NotEncodable(Failure::panic(payload).to_string().into())),
+        }
+    }
+
+    /// Tells a durable actor, or asks it without waiting for acceptance.
+    #[cold]
+    pub(in crate::actor) fn tell_stored(&self, message: A::Message) -> Result<(), SendError<A::Message>> {
+        match self.way(&message) {
+            Ok(Way::Transient) => self.push(message),
+            Ok(Way::Stored(outlet, encoded)) => {
+                let order = HandOver { is_told: true, ..HandOver::new(self, outlet, encoded, message) };
+                order.at_once().map_err(|message| SendError::new(message, SendErrorReason::MailboxFull))
+            }
+            Err(AcceptError::Stopped) => {
+                let lost = Lost::new(A::message_name(&message), DeadLetterReason::Stopped, false);
+                self.core().lost(lost);
+                Err(SendError::new(message, SendErrorReason::Stopped))
+            }
+            Err(_) => Err(SendError::new(message, SendErrorReason::NotAccepted)),
+        }
+    }
+
+    /// Tells a durable actor a message with the slot of another one's asker.
+    #[cold]
+    pub(in crate::actor) fn reply_to_stored(&self, message: A::Message) {
+        if let Err(refused) = self.tell_stored(message) {
+            let why = refused.reason().into();
+            drop_because(why, refused.into_message());
+        }
+    }
+}
+
+/// A message that is to be stored.
+struct HandOver<'a, A: Actor> {
+    to: &'a ActorRef<A>,
+    outlet: Arc<Outlet>,
+    kind: Arc<str>,
+    body: Arc<[u8]>,
+    message: A::Message,
+    key: Option<String>,
+    receipt: Option<Receipt>,
+    is_told: bool,
+}
+
+impl<'a, A: Actor> HandOver<'a, A> {
+    fn new(to: &'a ActorRef<A>, outlet: Arc<Outlet>, encoded: Encoded, message: A::Message) -> Self {
+        let Encoded { kind, body } = encoded;
+        let (kind, body) = (kind.into(), body.into());
+        Self { to, outlet, kind, body, message, key: None, receipt: None, is_told: false }
+    }
+
+    fn into_handed_over(self) -> HandedOver {
+        let Self { to, outlet, kind, body, message, key, receipt, is_told } = self;
+        let held = Held::new(Box::new(Copy { message, to: to.clone(), is_told }), receipt);
+        HandedOver { outlet, kind, body, accepted_at: SystemTime::now(), key, held, is_told }
+    }
+
+    /// Gives the message back if there is no room.
+    fn at_once(self) -> Result<(), A::Message> {
+        let outlet = Arc::clone(&self.outlet);
+        outlet.inbox.hand_over(self.into_handed_over()).map_err(|refused| {
+            match refused.held.back().and_then(|copy| copy.into_any().downcast().ok()) {
+                Some(message) => *message,
+                None => unreachable!("it was made a few lines above"),
+            }
+        })
+    }
+
+    /// Waits until the message is durable. The error has the message, unless the writer has gone with its runtime.
+    async fn stored(mut self) -> Result<(), (AcceptError, Option<A::Message>)> {
+        let (receipt, stored) = oneshot::channel();
+        self.receipt = Some(receipt);
+        let back = |(why, copy): (AcceptError, Box<dyn Copied>)| {
+            let message = copy.into_any().downcast::<A::Message>().ok().map(|message| *message);
+            (why, message)
+        };
+        if let Err((why, refused)) = self.when_room().await {
+            let message = refused.held.back().and_then(|copy| copy.into_any().downcast::<A::Message>().ok());
+            return Err((why, message.map(|message| *message)));
+        }
+        // Whoever drops the message gives it back.
+        stored.await.map_or_else(|_| Err((AcceptError::Stopped, None)), |stored| stored.map_err(back))
+    }
+
+    /// Hands the message over when there is room.
+    async fn when_room(self) -> Result<(), (AcceptError, HandedOver)> {
+        let outlet = Arc::clone(&self.outlet);
+        let mut handed_over = self.into_handed_over();
+        loop {
+            // Both before the attempt, so that no room is missed.
+            let (mut fewer, mut smaller) = (pin!(outlet.has_room()), pin!(outlet.inbox.has_room()));
+            fewer.as_mut().enable();
+            smaller.as_mut().enable();
+            if outlet.refuses() {
+                return Err((AcceptError::Stopped, handed_over));
+            }
+            match outlet.inbox.hand_over(handed_over) {
+                Ok(()) => return Ok(()),
+                Err(back) => handed_over = back,
+            }
+            poll_fn(|cx| {
+                let fewer = fewer.as_mut().poll(cx).is_ready();
+                if smaller.as_mut().poll(cx).is_ready() || fewer { Poll::Ready(()) } else { Poll::Pending }
+            })
+            .await;
+        }
+    }
+}
+
+/// Hands a message over and waits until it is durable. A transient message is sent.
+async fn accepted<A: Actor>(
+    to: &ActorRef<A>,
+    message: A::Message,
+    key: Option<String>,
+) -> Result<(), AcceptError> {
+    match to.way(&message)? {
+        Way::Transient => {
+            let text = "this ref belongs to a pattern or a message that is not stored";
+            drop(message);
+            Err(AcceptError::StoreDown(text.into()))
+        }
+        Way::Stored(outlet, encoded) => {
+            let order = HandOver { key, ..HandOver::new(to, outlet, encoded, message) };
+            order.stored().await.map_err(|(why, message)| {
+                drop_contained(message);
+                why
+            })
+        }
+    }
+}
+
+impl<'a, A: Durable + Actor, T: Send + 'static> Request<'a, A, T> {
+    /// Stores the message, and completes when it is durable: it will be handled, whatever happens to this process. Waits for room
+    /// if the mailbox is full. Does not wait for the handler.
+    /// Rule [27.1](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.1).
+    ///
+    /// # Errors
+    ///
+    /// If the message was not accepted, see [`AcceptError`]. After `Unknown`, send it again with the same [key](Self::key).
+    ///
+    /// # Cancel safety
+    ///
+    /// If the future is dropped before its first poll, nothing was sent. If it is dropped later, the message may be stored.
+    pub async fn accepted(self) -> Result<(), AcceptError> {
+        accepted(self.to, self.message, None).await
+    }
+
+    /// Gives the message a key. A message with the key of one that waits, or that was accepted in the last 10 minutes, is accepted and
+    /// not stored again, so it is safe to send it again.
+    /// Rule [27.2](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.2).
+    pub fn key(self, key: impl Into<String>) -> Keyed<'a, A, T> {
+        Keyed { request: self, key: key.into() }
+    }
+}
+
+/// A request whose message has a key, see [`Request::key`].
+#[must_use = "nothing has been sent yet: `.accepted().await` stores it"]
+pub struct Keyed<'a, A: Actor, T> {
+    request: Request<'a, A, T>,
+    key: String,
+}
+
+impl<A: Durable + Actor, T: Send + 'static> Keyed<'_, A, T> {
+    /// Stores the message unless it is known, and completes when it is durable. See [`Request::accepted`].
+    ///
+    /// # Errors
+    ///
+    /// If the message was not accepted.
+    ///
+    /// # Cancel safety
+    ///
+    /// If the future is dropped before its first poll, nothing was sent. If it is dropped later, the message may be stored.
+    pub async fn accepted(self) -> Result<(), AcceptError> {
+        accepted(self.request.to, self.request.message, Some(self.key)).await
+    }
+}
+
+impl<A: Actor, T> fmt::Debug for Keyed<'_, A, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Keyed").field("request", &self.request).field("key", &self.key).finish()
+    }
+}
+
+/// An ask of a durable actor: its message is stored, then it waits for the answer.
+pub(in crate::actor) type Asking<'a, T> = Pin<Box<dyn Future<Output = Result<T, AskError>> + Send + 'a>>;
+
+pub(in crate::actor) fn asking<'a, A: Actor, T: Send + 'static>(
+    to: &'a ActorRef<A>,
+    message: A::Message,
+    answer: Answer<T>,
+) -> Asking<'a, T> {
+    Box::pin(async move {
+        match to.way(&message) {
+            Ok(Way::Transient) => {
+                to.push_when_room_or_refuse(message)?;
+            }
+            Ok(Way::Stored(outlet, encoded)) => {
+                if let Err((why, handed_over)) = HandOver::new(to, outlet, encoded, message).when_room().await {
+                    handed_over.held.refuse(&why);
+                }
+            }
+            Err(AcceptError::Stopped) => return Err(to.core().end_reason().into_ask_error()),
+            Err(why) => return Err(AskError::NotAccepted(why)),
+        }
+        answer.await
+    })
+}
+
+impl<A: Actor> ActorRef<A> {
+    /// Pushes a transient message of an ask.
+    fn push_when_room_or_refuse(&self, message: A::Message) -> Result<(), AskError> {
+        self.push(message).map_err(|refused| match refused.reason() {
+            SendErrorReason::Stopped => self.core().end_reason().into_ask_error(),
+            reason => reason.into(),
+        })
+    }
+}
+
+pin_project! {
+    /// What [`Request::send`] returns.
+    #[project = SendingProjection]
+    pub(in crate::actor) enum Sending<'a, M, F> {
+        Plain { #[pin] send: F },
+        Stored { send: Stored<'a, M> },
+    }
+}
+
+type Stored<'a, M> = Pin<Box<dyn Future<Output = Result<(), SendError<M>>> + Send + 'a>>;
+
+/// Sends a message when there is room. A durable mailbox stores it first.
+#[inline]
+pub(in crate::actor) fn sending<'a, A: Actor>(
+    to: &'a ActorRef<A>,
+    message: A::Message,
+) -> impl Future<Output = Result<(), SendError<A::Message>>> + use<'a, A> {
+    if const { A::DURABLE.is_some() } {
+        Sending::Stored { send: Box::pin(send_stored(to, message)) }
+    } else {
+        Sending::Plain { send: to.push_when_room(message) }
+    }
+}
+
+async fn send_stored<A: Actor>(to: &ActorRef<A>, message: A::Message) -> Result<(), SendError<A::Message>> {
+    let refused = |message, why: &AcceptError| {
+        let reason = match why {
+            AcceptError::Stopped => SendErrorReason::Stopped,
+            _ => SendErrorReason::NotAccepted,
+        };
+        Err(SendError::new(message, reason))
+    };
+    match to.way(&message) {
+        Ok(Way::Transient) => to.push_when_room(message).await,
+        Ok(Way::Stored(outlet, encoded)) => match HandOver::new(to, outlet, encoded, message).stored().await {
+            Ok(()) => Ok(()),
+            Err((why, Some(message))) => refused(message, &why),
+            Err((_, None)) => unreachable!("a message that is not stored comes back"),
+        },
+        Err(why) => refused(message, &why),
+    }
+}
+
+impl<M, F: Future<Output = Result<(), SendError<M>>>> Future for Sending<'_, M, F> {
+    type Output = Result<(), SendError<M>>;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
+        match self.project() {
+            SendingProjection::Plain { send } => send.poll(cx),
+            SendingProjection::Stored { send } => send.as_mut().poll(cx),
+        }
+    }
+}

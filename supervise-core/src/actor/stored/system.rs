@@ -1,0 +1,64 @@
+//! The store of a system.
+
+use std::sync::{Arc, Weak};
+
+use crate::actor::dispatch;
+use crate::actor::system::SystemCore;
+use crate::durable::{self, Fate, Inbox, Listener, MessageId, MessageStore, News};
+use crate::observe::{self, DeadLetterReason, Event, Lost};
+
+/// Starts the writer of a system's store.
+pub(in crate::actor) fn start(system: &Arc<SystemCore>, store: Box<dyn MessageStore>) -> Arc<Inbox> {
+    let reporter = Arc::new(Reporter(Arc::downgrade(system)));
+    let (inbox, writer) = durable::writer(store, system.name(), reporter);
+    let task = dispatch::start(system, writer);
+    #[cfg(feature = "testkit")]
+    system.dies(task);
+    #[cfg(not(feature = "testkit"))]
+    drop(task);
+    inbox
+}
+
+/// Makes events and dead letters of the news of a store.
+struct Reporter(Weak<SystemCore>);
+
+impl Listener for Reporter {
+    fn hear(&self, news: News) {
+        let Some(system) = self.0.upgrade() else { return };
+        let events = system.observer().events();
+        match news {
+            News::Kept { owner, queue, messages } => {
+                events.publish(Event::Kept { actor: owner, queue, messages });
+            }
+            News::Quarantined { owner, queue, id, fate, kind, name, failures } => {
+                let lost = Lost {
+                    message: name.unwrap_or("a message of another release"),
+                    reason: reason(fate),
+                    deliveries: u32::try_from(failures.len()).unwrap_or(u32::MAX),
+                    failures: failures.clone(),
+                    answered: false,
+                };
+                system.dead_letter(|| (owner.clone(), None), lost);
+                events.publish(Event::Quarantined { actor: owner, queue, id, kind, fate, failures });
+            }
+            News::Missing(messages) => {
+                let messages = messages.into_iter().map(|(queue, seq)| MessageId { queue, seq }).collect();
+                events.publish(Event::MessagesMissing { messages });
+            }
+            News::Failed(error) => {
+                observe::store_failed(&error);
+                events.publish(Event::StoreFailed { error: error.into() });
+            }
+            News::Opened => events.publish(Event::StoreOpened),
+        }
+    }
+}
+
+fn reason(fate: Fate) -> DeadLetterReason {
+    match fate {
+        Fate::Failed => DeadLetterReason::Quarantined,
+        Fate::Undecodable => DeadLetterReason::Undecodable,
+        Fate::Damaged => DeadLetterReason::Damaged,
+        Fate::CrashedTheProcess => DeadLetterReason::CrashedTheProcess,
+    }
+}

@@ -1,0 +1,116 @@
+//! What a program asks of the store of its system.
+
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+
+use super::inbox::{Inbox, Order, Reply};
+use super::store::{MessageId, Quarantined, QueueRow, StoreError, StoreErrorKind};
+
+/// The store of a system: its queues and its quarantine. See [`ActorSystem::store`](crate::ActorSystem::store).
+///
+/// Every method fails if the system has no store, if the store is down, and after the end of the system.
+///
+/// # Cancel safety
+///
+/// A method whose future is dropped after its first poll may take effect.
+#[derive(Debug, Clone)]
+pub struct Store(Option<Arc<Inbox>>);
+
+impl Store {
+    pub(crate) fn of(inbox: Option<Arc<Inbox>>) -> Self {
+        Self(inbox)
+    }
+
+    /// Waits until the store is open.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be opened. The system goes on trying.
+    pub async fn ready(&self) -> Result<(), StoreError> {
+        self.order(Order::Ready).await
+    }
+
+    /// All queues, also those without an owner. Rule 27.11.
+    ///
+    /// # Errors
+    ///
+    /// See [`Store`].
+    pub async fn queues(&self) -> Result<Vec<QueueRow>, StoreError> {
+        self.order(Order::Queues).await
+    }
+
+    /// The quarantined messages of a queue, the oldest first. Rule 27.15.
+    ///
+    /// # Errors
+    ///
+    /// Also if there is no such queue.
+    pub async fn quarantined(&self, queue: impl Into<String>) -> Result<Vec<Quarantined>, StoreError> {
+        let queue = queue.into();
+        self.order(|reply| Order::Quarantined(queue, reply)).await
+    }
+
+    /// Takes a message out of the quarantine and puts it last into its queue. Its attempts begin anew. Completes when this is
+    /// durable.
+    ///
+    /// # Errors
+    ///
+    /// See [`Store`]. A message that is not in quarantine is no error.
+    pub async fn retry(&self, message: MessageId) -> Result<(), StoreError> {
+        self.order(|reply| Order::Retry(message, reply)).await
+    }
+
+    /// Takes all messages of a queue out of the quarantine, the oldest first, and returns how many these are.
+    ///
+    /// # Errors
+    ///
+    /// As [`quarantined`](Self::quarantined).
+    pub async fn retry_all(&self, queue: impl Into<String>) -> Result<usize, StoreError> {
+        let all = self.quarantined(queue).await?;
+        for quarantined in &all {
+            self.retry(quarantined.id).await?;
+        }
+        Ok(all.len())
+    }
+
+    /// Deletes a message that is in quarantine. Completes when this is durable.
+    ///
+    /// # Errors
+    ///
+    /// See [`Store`]. A message that is not in quarantine is no error.
+    pub async fn discard(&self, message: MessageId) -> Result<(), StoreError> {
+        self.order(|reply| Order::Discard(message, reply)).await
+    }
+
+    /// Gives a queue another name, for an actor that has moved. Completes when this is durable.
+    ///
+    /// # Errors
+    ///
+    /// Also if one of the queues has an owner.
+    pub async fn rename(&self, from: impl Into<String>, to: impl Into<String>) -> Result<(), StoreError> {
+        let (from, to) = (from.into(), to.into());
+        self.order(|reply| Order::Rename(from, to, reply)).await
+    }
+
+    /// Deletes a queue with its messages and its quarantine. Completes when this is durable.
+    ///
+    /// # Errors
+    ///
+    /// Also if the queue has an owner.
+    pub async fn discard_queue(&self, queue: impl Into<String>) -> Result<(), StoreError> {
+        let queue = queue.into();
+        self.order(|reply| Order::DiscardQueue(queue, reply)).await
+    }
+
+    async fn order<T>(&self, order: impl FnOnce(Reply<T>) -> Order) -> Result<T, StoreError> {
+        let Some(inbox) = &self.0 else {
+            let text = "the system has no store: write `ActorSystem::builder(..).store(..)`";
+            return Err(StoreError::new(StoreErrorKind::Refused, text));
+        };
+        let (reply, answer) = oneshot::channel();
+        inbox.order(order(reply));
+        let gone =
+            |_| StoreError::new(StoreErrorKind::Broken, "the store is closed, because its system has ended");
+        answer.await.map_err(gone)?
+    }
+}

@@ -1,0 +1,314 @@
+//! What senders, actors and the program hand to the writer of a store.
+//!
+//! Rule 27.17.
+
+use std::collections::{HashMap, VecDeque};
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::SystemTime;
+
+use tokio::sync::{Notify, oneshot};
+
+use super::AcceptError;
+use super::outlet::{Copied, DurableMailbox, Late, Outlet, Recipient};
+use super::store::{Fate, MessageId, Quarantined, QueueRow, Seq, StoreError};
+use super::ticket::Ticket;
+use crate::base::ActorPath;
+use crate::failure::Failure;
+
+/// How many bytes of messages may be handed over and not yet stored.
+pub(super) const HANDED_OVER_BYTES: usize = 8 << 20;
+
+/// Says whether a message is durable. The error has the message.
+pub(crate) type Receipt = oneshot::Sender<Result<(), (AcceptError, Box<dyn Copied>)>>;
+
+/// A message in memory, and who is told what becomes of it. If it is dropped, it was not stored.
+pub(crate) struct Held(Option<(Box<dyn Copied>, Option<Receipt>)>);
+
+impl Held {
+    pub(crate) fn new(copy: Box<dyn Copied>, receipt: Option<Receipt>) -> Self {
+        Self(Some((copy, receipt)))
+    }
+
+    /// The message is durable.
+    pub(super) fn stored(mut self) -> Option<Box<dyn Copied>> {
+        let (copy, receipt) = self.0.take()?;
+        if let Some(receipt) = receipt {
+            let _gone = receipt.send(Ok(()));
+        }
+        Some(copy)
+    }
+
+    /// The message goes back to its sender.
+    pub(crate) fn back(mut self) -> Option<Box<dyn Copied>> {
+        self.0.take().map(|(copy, _)| copy)
+    }
+
+    /// The message is not stored.
+    pub(crate) fn refuse(mut self, why: &AcceptError) {
+        self.refused(why);
+    }
+
+    fn refused(&mut self, why: &AcceptError) {
+        match self.0.take() {
+            None => {}
+            Some((copy, None)) => copy.refuse(why),
+            Some((copy, Some(receipt))) => {
+                if let Err(Err((why, copy))) = receipt.send(Err((why.clone(), copy))) {
+                    // The sender has gone.
+                    copy.refuse(&why);
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.refused(&AcceptError::Stopped);
+    }
+}
+
+/// A message on its way to the store.
+pub(crate) struct HandedOver {
+    pub(crate) outlet: Arc<Outlet>,
+    pub(crate) kind: Arc<str>,
+    pub(crate) body: Arc<[u8]>,
+    pub(crate) accepted_at: SystemTime,
+    pub(crate) key: Option<String>,
+    pub(crate) held: Held,
+    /// Nobody waits for the message, so it may wait for the store.
+    pub(crate) is_told: bool,
+}
+
+impl HandedOver {
+    pub(super) fn bytes(&self) -> usize {
+        self.body.len() + self.key.as_ref().map_or(0, String::len)
+    }
+
+    /// It is not stored.
+    pub(super) fn refuse(self, why: &AcceptError) {
+        self.outlet.give_room();
+        self.held.refuse(why);
+    }
+}
+
+pub(super) type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
+
+/// A question or an order of the program.
+pub(super) enum Order {
+    Queues(Reply<Vec<QueueRow>>),
+    Quarantined(String, Reply<Vec<Quarantined>>),
+    Retry(MessageId, Reply<()>),
+    Discard(MessageId, Reply<()>),
+    Rename(String, String, Reply<()>),
+    DiscardQueue(String, Reply<()>),
+    Ready(Reply<()>),
+}
+
+/// What the writer is told. Queues are named by the numbers of their outlets.
+pub(super) enum Input {
+    Claim(Arc<Outlet>, Arc<dyn Recipient>),
+    HandOver(HandedOver),
+    Handled { outlet: u64, seq: Seq },
+    Charged { outlet: u64, seq: Seq, attempts: u32, crashes: u32, failures: Vec<Failure>, ticket: Weak<Ticket> },
+    Quarantine { outlet: u64, seq: Seq, kind: Arc<str>, fate: Fate, failures: Vec<Failure> },
+    GivenBack { outlet: u64, seq: Seq },
+    Control { outlet: u64, control: Late },
+    Release { outlet: u64 },
+    Order(Order),
+    Close(oneshot::Sender<()>),
+}
+
+/// Where everything for the writer of a store arrives.
+pub(crate) struct Inbox {
+    state: Mutex<State>,
+    arrived: Notify,
+    /// A sender waits until there is room for more bytes.
+    room: Notify,
+    numbers: AtomicU64,
+}
+
+#[derive(Default)]
+struct State {
+    inputs: VecDeque<Input>,
+    /// The bytes of the messages that were handed over and are not yet stored.
+    bytes: usize,
+    /// The owners of the queues.
+    owners: HashMap<Arc<str>, (u64, ActorPath)>,
+    /// The writer works on something. For tests.
+    is_busy: bool,
+    is_closed: bool,
+}
+
+/// A queue has an owner already.
+#[derive(Debug)]
+pub(crate) struct Taken {
+    pub(crate) owner: ActorPath,
+}
+
+impl Inbox {
+    pub(super) fn new() -> Self {
+        Self { state: Mutex::default(), arrived: Notify::new(), room: Notify::new(), numbers: AtomicU64::new(1) }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn put(&self, input: Input) {
+        let mut state = self.state();
+        if state.is_closed {
+            drop(state);
+            return refuse(input);
+        }
+        state.inputs.push_back(input);
+        drop(state);
+        self.arrived.notify_one();
+    }
+
+    /// Reserves the name of a queue for a new owner.
+    pub(crate) fn reserve(
+        self: &Arc<Self>,
+        name: Arc<str>,
+        owner: ActorPath,
+        settings: DurableMailbox,
+    ) -> Result<Arc<Outlet>, Taken> {
+        let number = self.numbers.fetch_add(1, Ordering::Relaxed);
+        let mut state = self.state();
+        if let Some((_, owner)) = state.owners.get(&name) {
+            return Err(Taken { owner: owner.clone() });
+        }
+        state.owners.insert(Arc::clone(&name), (number, owner.clone()));
+        drop(state);
+        Ok(Arc::new(Outlet::new(number, name, owner, settings, Arc::clone(self))))
+    }
+
+    /// The owner has left, or was never made.
+    pub(crate) fn release_name(&self, outlet: &Outlet) {
+        let mut state = self.state();
+        if state.owners.get(&outlet.name).is_some_and(|(number, _)| *number == outlet.number) {
+            state.owners.remove(&outlet.name);
+        }
+    }
+
+    /// The reserved queue has an owner, who can be reached.
+    pub(crate) fn claim(&self, outlet: Arc<Outlet>, recipient: Arc<dyn Recipient>) {
+        self.put(Input::Claim(outlet, recipient));
+    }
+
+    /// Hands a message over. Gives it back if there is no room.
+    pub(crate) fn hand_over(&self, message: HandedOver) -> Result<(), HandedOver> {
+        let bytes = message.bytes();
+        if !message.outlet.take_room() {
+            return Err(message);
+        }
+        let mut state = self.state();
+        // A message that is larger than all the room is let in alone.
+        if state.bytes > 0 && state.bytes + bytes > HANDED_OVER_BYTES {
+            drop(state);
+            message.outlet.give_room();
+            return Err(message);
+        }
+        if state.is_closed {
+            drop(state);
+            message.refuse(&AcceptError::Stopped);
+            return Ok(());
+        }
+        state.bytes += bytes;
+        state.inputs.push_back(Input::HandOver(message));
+        drop(state);
+        self.arrived.notify_one();
+        Ok(())
+    }
+
+    /// Completes when there may be room for more bytes.
+    pub(crate) fn has_room(&self) -> tokio::sync::futures::Notified<'_> {
+        self.room.notified()
+    }
+
+    /// Messages were stored or refused.
+    pub(super) fn give_room(&self, bytes: usize) {
+        if bytes > 0 {
+            let mut state = self.state();
+            state.bytes -= bytes;
+            drop(state);
+            self.room.notify_waiters();
+        }
+    }
+
+    /// Puts a control behind everything that was handed over.
+    pub(crate) fn control(&self, outlet: &Outlet, control: Late) {
+        self.put(Input::Control { outlet: outlet.number, control });
+    }
+
+    pub(super) fn put_close(&self, closed: oneshot::Sender<()>) {
+        self.put(Input::Close(closed));
+    }
+
+    pub(super) fn order(&self, order: Order) {
+        self.put(Input::Order(order));
+    }
+
+    // ---- the writer ----------------------------------------------------------------------------------------------
+
+    /// Takes what has arrived, at most `most` inputs.
+    pub(super) fn take(&self, most: usize) -> VecDeque<Input> {
+        let mut state = self.state();
+        let inputs = if state.inputs.len() <= most {
+            std::mem::take(&mut state.inputs)
+        } else {
+            state.inputs.drain(..most).collect()
+        };
+        state.is_busy = true;
+        inputs
+    }
+
+    /// Waits for an input. Until then, the writer has nothing to do.
+    pub(super) async fn arrived(&self) {
+        self.state().is_busy = false;
+        self.arrived.notified().await;
+    }
+
+    /// Whether the writer has work that does not wait for a time.
+    #[cfg(feature = "testkit")]
+    pub(crate) fn is_busy(&self) -> bool {
+        let state = self.state();
+        state.is_busy || !state.inputs.is_empty()
+    }
+
+    /// Nothing arrives any more.
+    pub(super) fn close(&self) {
+        let mut state = self.state();
+        state.is_closed = true;
+        state.is_busy = false;
+        let late = std::mem::take(&mut state.inputs);
+        drop(state);
+        late.into_iter().for_each(refuse);
+        self.room.notify_waiters();
+    }
+}
+
+/// The store is closed.
+fn refuse(input: Input) {
+    match input {
+        Input::HandOver(message) => message.refuse(&AcceptError::Stopped),
+        // The waiter finds that its sender is gone.
+        Input::Order(_)
+        | Input::Close(_)
+        | Input::Claim(..)
+        | Input::Handled { .. }
+        | Input::Charged { .. }
+        | Input::Quarantine { .. }
+        | Input::GivenBack { .. }
+        | Input::Release { .. }
+        | Input::Control { .. } => drop(input),
+    }
+}
+
+impl fmt::Debug for Inbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Inbox").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,374 @@
+//! A store in memory. Its clones share their contents, so a second system can open what the first one left.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, SystemTime};
+
+use super::store::{
+    Append, Appended, Change, Claim, CommitError, Ended, Fate, Group, Marks, MessageId, MessageStore, Opened,
+    Owner, Quarantined, QueueId, QueueRow, Room, Seq, StoreError, StoreErrorKind, StoreFuture, Stored,
+};
+
+/// How long a key is remembered.
+const KEY_LIFE: Duration = Duration::from_secs(600);
+
+/// A [`MessageStore`] in memory, for tests and for trying things out.
+///
+/// Clones share their contents. What one system has accepted, the next system that opens a clone handles, as if the store were a
+/// file. One system at a time may have it open.
+#[derive(Clone, Default)]
+pub struct MemoryStore {
+    disk: Arc<Mutex<Disk>>,
+    /// Of the clone that has the store open.
+    lock: Option<Arc<()>>,
+}
+
+/// What survives the process.
+#[derive(Default)]
+struct Disk {
+    queues: BTreeMap<QueueId, Queue>,
+    /// How many numbers of queues have been given.
+    numbers: u32,
+    /// Who has it open.
+    lock: Weak<()>,
+    /// Somebody has opened it and not closed it.
+    is_dirty: bool,
+    /// The machine has stopped since it was opened.
+    lost_power: bool,
+}
+
+#[derive(Default)]
+struct Queue {
+    name: String,
+    last: Seq,
+    /// In order.
+    waiting: BTreeMap<Seq, Stored>,
+    /// The oldest first.
+    quarantine: Vec<(Fate, SystemTime, Stored)>,
+    keys: Vec<(String, SystemTime)>,
+    fence: u64,
+    mark: Mark,
+    /// The mark that is on the disk.
+    synced: Mark,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Mark {
+    begun: Option<Seq>,
+    handled: Seq,
+}
+
+impl MemoryStore {
+    /// An empty store.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn disk(&self) -> MutexGuard<'_, Disk> {
+        self.disk.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What a power cut leaves: the messages, and the marks of the last clean end.
+    #[cfg(feature = "testkit")]
+    pub(crate) fn cut_power(&self) {
+        let mut disk = self.disk();
+        disk.lost_power = true;
+        for queue in disk.queues.values_mut() {
+            queue.mark = queue.synced;
+        }
+    }
+
+    /// Makes the body of the first waiting message of a queue untrustworthy.
+    #[cfg(feature = "testkit")]
+    pub(crate) fn damage(&self, queue: &str) {
+        let mut disk = self.disk();
+        let queue = disk.queues.values_mut().find(|known| known.name == queue);
+        if let Some(stored) = queue.and_then(|queue| queue.waiting.values_mut().next()) {
+            stored.is_damaged = true;
+        }
+    }
+
+    /// A copy of the contents, which this store does not change any more.
+    #[cfg(feature = "testkit")]
+    pub(crate) fn snapshot(&self) -> Self {
+        let mut disk = self.disk();
+        let contents = Disk {
+            queues: std::mem::take(&mut disk.queues),
+            numbers: disk.numbers,
+            lock: Weak::new(),
+            is_dirty: disk.is_dirty,
+            lost_power: disk.lost_power,
+        };
+        Self { disk: Arc::new(Mutex::new(contents)), lock: None }
+    }
+}
+
+impl fmt::Debug for MemoryStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let queues =
+            self.disk().queues.values().map(|queue| (queue.name.clone(), queue.waiting.len())).collect::<Vec<_>>();
+        f.debug_struct("MemoryStore").field("queues", &queues).finish_non_exhaustive()
+    }
+}
+
+impl Disk {
+    fn id(&self, name: &str) -> Option<QueueId> {
+        self.queues.iter().find(|(_, queue)| queue.name == name).map(|(id, _)| *id)
+    }
+
+    fn queue(&mut self, id: QueueId) -> Option<&mut Queue> {
+        self.queues.get_mut(&id)
+    }
+
+    fn create(&mut self, name: &str) -> QueueId {
+        let id = QueueId(self.numbers);
+        self.numbers += 1;
+        self.queues.insert(id, Queue { name: name.to_owned(), ..Queue::default() });
+        id
+    }
+
+    fn append(&mut self, append: &Append) -> Option<Appended> {
+        let queue = self.queue(append.queue)?;
+        if let Some(key) = &append.key {
+            queue
+                .keys
+                .retain(|(_, since)| append.accepted_at.duration_since(*since).unwrap_or_default() < KEY_LIFE);
+            if queue.keys.iter().any(|(known, _)| known == key) {
+                return Some(Appended::Known);
+            }
+            queue.keys.push((key.clone(), append.accepted_at));
+        }
+        let stored = Stored {
+            seq: queue.last.next(),
+            kind: append.kind.clone(),
+            body: Arc::clone(&append.body),
+            accepted_at: append.accepted_at,
+            attempts: 0,
+            crashes: 0,
+            failures: Vec::new(),
+            is_damaged: false,
+        };
+        queue.last = stored.seq;
+        queue.waiting.insert(stored.seq, stored);
+        Some(Appended::Stored(queue.last))
+    }
+
+    fn change(&mut self, change: &Change, appended: &mut Vec<Appended>) -> Result<(), CommitError> {
+        match change {
+            Change::Append(append) => {
+                let unknown = || CommitError::Unknown("an append to a queue that does not exist".to_owned());
+                appended.push(self.append(append).ok_or_else(unknown)?);
+            }
+            Change::Handled(MessageId { queue, seq }) => {
+                if let Some(queue) = self.queue(*queue) {
+                    queue.waiting.remove(seq);
+                }
+            }
+            Change::Charged { id, attempts, crashes, failures } => {
+                if let Some(stored) = self.queue(id.queue).and_then(|queue| queue.waiting.get_mut(&id.seq)) {
+                    (stored.attempts, stored.crashes) = (*attempts, *crashes);
+                    stored.failures.clone_from(failures);
+                }
+            }
+            Change::Quarantine { id, fate, failures } => {
+                if let Some(queue) = self.queue(id.queue)
+                    && let Some(mut stored) = queue.waiting.remove(&id.seq)
+                {
+                    stored.failures.clone_from(failures);
+                    queue.quarantine.push((*fate, SystemTime::now(), stored));
+                }
+            }
+            Change::Retry(id) => {
+                if let Some(queue) = self.queue(id.queue)
+                    && let Some(stored) = queue.take_quarantined(id.seq)
+                {
+                    queue.last = queue.last.next();
+                    let seq = queue.last;
+                    let again = Stored { seq, attempts: 0, crashes: 0, failures: Vec::new(), ..stored };
+                    queue.waiting.insert(seq, again);
+                }
+            }
+            Change::Discard(id) => {
+                if let Some(queue) = self.queue(id.queue) {
+                    drop(queue.take_quarantined(id.seq));
+                }
+            }
+            Change::Rename { from, to } => self.rename(from, to),
+            Change::DiscardQueue(name) => {
+                if let Some(id) = self.id(name) {
+                    self.queues.remove(&id);
+                }
+            }
+            Change::Release(id) => {
+                if let Some(queue) = self.queue(*id) {
+                    queue.synced = queue.mark;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn rename(&mut self, from: &str, to: &str) {
+        let (Some(old), taken) = (self.id(from), self.id(to)) else { return };
+        if let Some(taken) = taken {
+            let queue = &self.queues[&taken];
+            if !queue.waiting.is_empty() || !queue.quarantine.is_empty() {
+                return;
+            }
+            self.queues.remove(&taken);
+        }
+        if let Some(queue) = self.queue(old) {
+            to.clone_into(&mut queue.name);
+        }
+    }
+}
+
+impl Queue {
+    fn take_quarantined(&mut self, seq: Seq) -> Option<Stored> {
+        let at = self.quarantine.iter().position(|(_, _, stored)| stored.seq == seq)?;
+        Some(self.quarantine.remove(at).2)
+    }
+
+    fn row(&self, queue: QueueId) -> QueueRow {
+        QueueRow {
+            queue,
+            name: self.name.clone(),
+            waiting: self.waiting.len() as u64,
+            oldest: self.waiting.values().next().map(|stored| stored.accepted_at),
+            quarantined: self.quarantine.len() as u64,
+        }
+    }
+}
+
+/// Notes in memory.
+struct InMemory(Arc<Mutex<Disk>>);
+
+impl InMemory {
+    fn mark(&self, queue: QueueId, begun: Option<Seq>, handled: Seq) {
+        let mut disk = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(queue) = disk.queue(queue) {
+            queue.mark = Mark { begun, handled };
+        }
+    }
+}
+
+impl Marks for InMemory {
+    fn begun(&self, queue: QueueId, seq: Seq, handled: Seq) {
+        self.mark(queue, Some(seq), handled);
+    }
+
+    fn idle(&self, queue: QueueId, handled: Seq) {
+        self.mark(queue, None, handled);
+    }
+}
+
+fn ready<'a, T: Send + 'a>(value: T) -> StoreFuture<'a, T> {
+    Box::pin(std::future::ready(value))
+}
+
+impl MessageStore for MemoryStore {
+    fn open<'a>(&'a mut self, owner: &'a Owner) -> StoreFuture<'a, Result<Opened, StoreError>> {
+        let mut disk = self.disk();
+        let own = self.lock.as_ref().is_some_and(|lock| disk.lock.ptr_eq(&Arc::downgrade(lock)));
+        if disk.lock.strong_count() > 0 && !own {
+            let text = "another system has this store in memory open: end it first, or drop its runtime";
+            return ready(Err(StoreError::new(StoreErrorKind::Locked { pid: Some(owner.pid) }, text)));
+        }
+        let lock = Arc::new(());
+        disk.lock = Arc::downgrade(&lock);
+        let ended = match (disk.is_dirty && !own, disk.lost_power) {
+            (_, true) => Ended::MachineStopped,
+            (true, false) => Ended::ProcessDied,
+            (false, false) => Ended::Cleanly,
+        };
+        (disk.is_dirty, disk.lost_power) = (true, false);
+        drop(disk);
+        self.lock = Some(lock);
+        let marks = Arc::new(InMemory(Arc::clone(&self.disk)));
+        ready(Ok(Opened { ended, marks, missing: Vec::new() }))
+    }
+
+    fn claim<'a>(&'a mut self, queue: &'a str) -> StoreFuture<'a, Result<Claim, StoreError>> {
+        let mut disk = self.disk();
+        let id = disk.id(queue).unwrap_or_else(|| disk.create(queue));
+        let refused = StoreError::new(StoreErrorKind::Refused, "too many queues");
+        let Some(queue) = disk.queue(id) else { return ready(Err(refused)) };
+        queue.fence += 1;
+        let mark = queue.mark;
+        // A message that has ended in another way is not under way.
+        let begun = mark.begun.filter(|begun| queue.waiting.contains_key(begun));
+        ready(Ok(Claim {
+            queue: id,
+            waiting: queue.waiting.len() as u64,
+            last: queue.last,
+            handled: mark.handled,
+            begun,
+            fence: queue.fence,
+        }))
+    }
+
+    fn commit<'a>(&'a mut self, group: &'a Group) -> StoreFuture<'a, Result<Vec<Appended>, CommitError>> {
+        let mut disk = self.disk();
+        let mut appended = Vec::new();
+        let changed = group.changes.iter().try_for_each(|change| disk.change(change, &mut appended));
+        drop(disk);
+        ready(changed.map(|()| appended))
+    }
+
+    fn page(
+        &mut self,
+        queue: QueueId,
+        after: Seq,
+        room: Room,
+    ) -> StoreFuture<'_, Result<Vec<Stored>, StoreError>> {
+        let mut disk = self.disk();
+        let mut page: Vec<Stored> = Vec::new();
+        let mut bytes = 0;
+        for stored in disk.queue(queue).into_iter().flat_map(|queue| queue.waiting.range(after.next()..)) {
+            bytes += stored.1.body.len();
+            if page.len() >= room.messages || (bytes > room.bytes && !page.is_empty()) {
+                break;
+            }
+            page.push(stored.1.clone());
+        }
+        drop(disk);
+        ready(Ok(page))
+    }
+
+    fn queues(&mut self) -> StoreFuture<'_, Result<Vec<QueueRow>, StoreError>> {
+        let disk = self.disk();
+        let rows = disk.queues.iter().map(|(id, queue)| queue.row(*id)).collect();
+        drop(disk);
+        ready(Ok(rows))
+    }
+
+    fn quarantined<'a>(&'a mut self, queue: &'a str) -> StoreFuture<'a, Result<Vec<Quarantined>, StoreError>> {
+        let mut disk = self.disk();
+        let Some(id) = disk.id(queue) else {
+            let text = format!("there is no queue `{queue}`");
+            return ready(Err(StoreError::new(StoreErrorKind::Refused, text)));
+        };
+        let all = disk.queue(id).into_iter().flat_map(|queue| &queue.quarantine);
+        let all = all.map(|(fate, since, message)| Quarantined {
+            id: MessageId { queue: id, seq: message.seq },
+            fate: *fate,
+            since: *since,
+            message: message.clone(),
+        });
+        let all = all.collect();
+        drop(disk);
+        ready(Ok(all))
+    }
+
+    fn close(self: Box<Self>) -> StoreFuture<'static, Result<(), StoreError>> {
+        let mut disk = self.disk();
+        disk.is_dirty = false;
+        for queue in disk.queues.values_mut() {
+            queue.mark.begun = None;
+            queue.synced = queue.mark;
+        }
+        drop(disk);
+        ready(Ok(()))
+    }
+}

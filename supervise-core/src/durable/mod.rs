@@ -1,0 +1,119 @@
+//! Mailboxes that outlive the process: a message that was accepted is handled or put into quarantine, and never lost.
+//!
+//! The clauses are section 27 of the [semantics](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html).
+//! This room knows bytes and numbers, but no actors; the room `actor` encodes messages and delivers them.
+//!
+//! | file | what |
+//! |---|---|
+//! | `store` | what an engine must do |
+//! | `queue`, `suspects` | what follows from what happens: pure |
+//! | `writer` | the one task that calls the store |
+//! | `inbox` | where everything for the writer arrives |
+//! | `outlet`, `ticket` | a claimed queue, and a stored message in memory, as actors see them |
+//! | `fields` | arguments as bytes |
+//! | `memory` | a store in memory, for tests |
+
+#[cfg(feature = "testkit")]
+mod check;
+pub(crate) mod fields;
+mod handle;
+pub(crate) mod inbox;
+mod memory;
+pub(crate) mod outlet;
+#[doc(hidden)]
+pub mod queue;
+mod store;
+#[doc(hidden)]
+pub mod suspects;
+pub(crate) mod ticket;
+mod writer;
+
+#[cfg(feature = "testkit")]
+pub use self::check::check;
+use std::future::Future;
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+
+pub use self::handle::Store;
+pub(crate) use self::inbox::{HandedOver, Held, Inbox, Receipt};
+pub use self::memory::MemoryStore;
+pub use self::outlet::DurableMailbox;
+pub(crate) use self::outlet::{Asker, Copied, Outlet, Recipient, Undelivered};
+pub use self::store::{
+    Append, Appended, Change, Claim, CommitError, Ended, Fate, Group, Kept, Marks, MessageId, MessageStore,
+    Opened, Owner, Quarantined, QueueId, QueueRow, Room, Seq, StoreError, StoreErrorKind, StoreFuture, Stored,
+};
+pub use self::ticket::Delivery;
+pub(crate) use self::ticket::Ticket;
+
+use crate::base::ActorPath;
+use crate::failure::Failure;
+
+/// A durable mailbox has not accepted a message. Rule 27.2.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AcceptError {
+    /// The store has no room: its disk is full. Nothing was stored.
+    #[error("the message was not accepted, because the store is full: {0}")]
+    Full(Arc<str>),
+    /// The actor has stopped, or its system is ending. Nothing was stored.
+    #[error("the message was not accepted, because the actor has stopped")]
+    Stopped,
+    /// The store is not open, or the actor has no queue. Nothing was stored.
+    #[error("the message was not accepted, because the store is down: {0}")]
+    StoreDown(Arc<str>),
+    /// The message could not be encoded. Nothing was stored.
+    #[error("the message was not accepted, because it cannot be encoded: {0}")]
+    NotEncodable(Arc<str>),
+    /// The store failed while it stored the message, and nobody knows whether it did. Send it again with the same
+    /// [key](crate::Request::key).
+    #[error("nobody knows whether the message was accepted, because the store failed: {0}")]
+    Unknown(Arc<str>),
+}
+
+/// What a store has to tell the program.
+pub(crate) enum News {
+    /// An owner has left messages in its queue.
+    Kept { owner: ActorPath, queue: Arc<str>, messages: u64 },
+    /// A message is in quarantine.
+    Quarantined {
+        owner: ActorPath,
+        queue: Arc<str>,
+        id: MessageId,
+        fate: Fate,
+        kind: Arc<str>,
+        name: Option<&'static str>,
+        failures: Vec<Failure>,
+    },
+    /// Accepted messages are missing.
+    Missing(Vec<(QueueId, Seq)>),
+    /// The store has failed, or could not be opened.
+    Failed(String),
+    /// The store is open again.
+    Opened,
+}
+
+/// Who hears the news of a store.
+pub(crate) trait Listener: Send + Sync {
+    fn hear(&self, news: News);
+}
+
+/// The inbox of a store, and the task that must run for it.
+pub(crate) fn writer(
+    store: Box<dyn MessageStore>,
+    system: &str,
+    listener: Arc<dyn Listener>,
+) -> (Arc<Inbox>, impl Future<Output = ()> + Send + 'static) {
+    let inbox = Arc::new(Inbox::new());
+    let writer = writer::Writer::new(store, Owner::new(system), Arc::clone(&inbox), listener);
+    (inbox, writer.run())
+}
+
+/// Stores what was handed over, and closes the store.
+pub(crate) async fn close(inbox: &Inbox) {
+    let (closed, is_closed) = oneshot::channel();
+    inbox.put_close(closed);
+    // An error means that the writer has ended.
+    let _closed = is_closed.await;
+}

@@ -1,0 +1,284 @@
+//! A claimed queue, as the actor that owns it, its senders and the writer see it.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+
+use super::AcceptError;
+use super::inbox::{Inbox, Input};
+use super::queue::Queue;
+use super::store::{Marks, QueueId, Seq};
+use super::ticket::Ticket;
+use crate::base::ActorPath;
+
+/// The settings of a durable mailbox.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DurableMailbox {
+    /// How many messages may wait in the store. Rule 27.17.
+    pub capacity: u64,
+    /// How many of them may be in memory.
+    pub window: usize,
+    /// How often a message that failed is delivered again. Rule 27.7.
+    pub redeliver: u32,
+    /// How often the process may die with a message under way. Rule 27.9.
+    pub crashes: u32,
+}
+
+impl DurableMailbox {
+    /// The settings of `mailbox = durable`: a million messages, a window of 1024, three redeliveries, three crashes.
+    pub const DEFAULT: Self = Self { capacity: 1_000_000, window: 1024, redeliver: 3, crashes: 3 };
+
+    /// Sets how many messages may wait in the store.
+    #[must_use]
+    pub const fn capacity(self, capacity: u64) -> Self {
+        Self { capacity, ..self }
+    }
+
+    /// Sets how many of them may be in memory.
+    #[must_use]
+    pub const fn window(self, window: usize) -> Self {
+        Self { window, ..self }
+    }
+
+    /// Sets how often a message that failed is delivered again.
+    #[must_use]
+    pub const fn redeliver(self, times: u32) -> Self {
+        Self { redeliver: times, ..self }
+    }
+
+    /// Sets how often the process may die with a message under way.
+    #[must_use]
+    pub const fn crashes(self, times: u32) -> Self {
+        Self { crashes: times, ..self }
+    }
+}
+
+/// A message in memory that was handed over. Knows its actor's type, which this room does not.
+pub(crate) trait Copied: Send {
+    /// It was not stored: tells its asker, or reports a dead letter.
+    fn refuse(self: Box<Self>, why: &AcceptError);
+
+    /// It is read again later. Keeps its asker, if there is one.
+    fn into_asker(self: Box<Self>) -> Option<Asker>;
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any + Send>;
+}
+
+/// The place for the reply to a message that is read again later.
+pub(crate) type Asker = Box<dyn Any + Send>;
+
+/// Why a stored message did not reach its actor.
+pub(crate) enum Undelivered {
+    /// The actor has ended.
+    Gone,
+    /// The actor does not know the message, or cannot decode it.
+    Undecodable(String),
+    /// Its attempts are used up.
+    Spent,
+}
+
+/// A control that takes its place behind everything that was accepted before it.
+pub(crate) type Late = Box<dyn FnOnce() + Send>;
+
+/// The actor that owns a queue.
+pub(crate) trait Recipient: Send + Sync {
+    /// Puts a message into the lane: the copy in memory, or the decoded body of the ticket.
+    fn deliver(
+        &self,
+        ticket: Arc<Ticket>,
+        copy: Option<Box<dyn Any + Send>>,
+        asker: Option<Asker>,
+    ) -> Result<(), Undelivered>;
+
+    /// The name of the message that is stored under `kind`, if the actor knows it.
+    fn message_name(&self, kind: &str) -> Option<&'static str>;
+
+    /// What the actor waited for has been stored.
+    fn wake(&self);
+}
+
+/// A claimed queue. It lives as long as its owner.
+pub(crate) struct Outlet {
+    pub(crate) number: u64,
+    /// The name of the queue.
+    pub(crate) name: Arc<str>,
+    /// The path of the owner.
+    pub(crate) owner: ActorPath,
+    pub(crate) settings: DurableMailbox,
+    pub(crate) inbox: Arc<Inbox>,
+    pub(super) queue: Mutex<Queue>,
+    claimed: Mutex<Option<Claimed>>,
+    /// How many messages wait: in the store, or handed over.
+    waiting: AtomicU64,
+    room: Notify,
+    /// The owner accepts no further message.
+    refuses: AtomicBool,
+    /// Whether a handler was begun since the last mark of an idle actor.
+    marked: AtomicBool,
+    /// How many failures and quarantines the store does not know yet. Until it does, the mark must say that their message was
+    /// begun.
+    owed: AtomicU64,
+}
+
+/// What the store said about a claimed queue.
+#[derive(Clone)]
+pub(super) struct Claimed {
+    pub(super) queue: QueueId,
+    pub(super) fence: u64,
+    pub(super) marks: Arc<dyn Marks>,
+}
+
+impl Outlet {
+    pub(super) fn new(
+        number: u64,
+        name: Arc<str>,
+        owner: ActorPath,
+        settings: DurableMailbox,
+        inbox: Arc<Inbox>,
+    ) -> Self {
+        Self {
+            number,
+            name,
+            owner,
+            settings,
+            inbox,
+            queue: Mutex::new(Queue::claimed(settings.window, settings.crashes, Seq(0), Seq(0), None, false)),
+            claimed: Mutex::new(None),
+            waiting: AtomicU64::new(0),
+            room: Notify::new(),
+            refuses: AtomicBool::new(false),
+            marked: AtomicBool::new(false),
+            owed: AtomicU64::new(0),
+        }
+    }
+
+    pub(crate) fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the store said. It is known before the first message is delivered.
+    pub(super) fn claimed(&self) -> Option<Claimed> {
+        self.claimed.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn set_claimed(&self, claimed: Claimed) {
+        let old = self.claimed.lock().unwrap_or_else(PoisonError::into_inner).replace(claimed);
+        drop(old);
+    }
+
+    // ---- senders -------------------------------------------------------------------------------------------------
+
+    /// Takes room for one message. Rule 27.17.
+    pub(crate) fn take_room(&self) -> bool {
+        let more = |waiting| (waiting < self.settings.capacity).then_some(waiting + 1);
+        self.waiting.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
+    }
+
+    pub(super) fn set_waiting(&self, messages: u64) {
+        self.waiting.fetch_add(messages, Ordering::Relaxed);
+    }
+
+    /// A message waits no more.
+    pub(crate) fn give_room(&self) {
+        let _empty =
+            self.waiting.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |waiting| waiting.checked_sub(1));
+        self.room.notify_one();
+    }
+
+    pub(crate) fn waiting(&self) -> u64 {
+        self.waiting.load(Ordering::Relaxed)
+    }
+
+    /// Completes when there may be room.
+    pub(crate) fn has_room(&self) -> tokio::sync::futures::Notified<'_> {
+        self.room.notified()
+    }
+
+    pub(crate) fn refuses(&self) -> bool {
+        self.refuses.load(Ordering::Acquire)
+    }
+
+    /// Refuses messages from now on.
+    pub(crate) fn refuse(&self) {
+        self.refuses.store(true, Ordering::Release);
+        self.room.notify_waiters();
+    }
+
+    // ---- the owner -----------------------------------------------------------------------------------------------
+
+    /// A handler is about to start. Rule 27.6.
+    pub(super) fn begin(&self, seq: Seq) -> Option<Claimed> {
+        let handled = self.queue().handled();
+        self.marked.store(true, Ordering::Relaxed);
+        let claimed = self.claimed()?;
+        claimed.marks.begun(claimed.queue, seq, handled);
+        Some(claimed)
+    }
+
+    /// What an earlier process had begun has been charged, and is not charged for the same death again.
+    pub(super) fn has_charged(&self) {
+        if !self.marked.load(Ordering::Relaxed) {
+            self.marked.store(true, Ordering::Relaxed);
+            self.idle();
+        }
+    }
+
+    /// A message has failed or goes into quarantine, and the store does not know it yet.
+    pub(super) fn owe(&self) {
+        self.owed.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The store knows it. The owner must be woken, and says what it does then.
+    pub(super) fn paid(&self) {
+        self.owed.fetch_sub(1, Ordering::Release);
+    }
+
+    /// Whether the store knows what became of the messages that have failed.
+    pub(super) fn is_settled(&self) -> bool {
+        self.owed.load(Ordering::Acquire) == 0
+    }
+
+    /// No handler runs.
+    pub(crate) fn idle(&self) {
+        if !self.is_settled() {
+            return;
+        }
+        if self.marked.swap(false, Ordering::Relaxed)
+            && let Some(claimed) = self.claimed()
+        {
+            let handled = self.queue().handled();
+            claimed.marks.idle(claimed.queue, handled);
+        }
+    }
+
+    /// A message was handled. Rule 27.5.
+    pub(super) fn handled(&self, seq: Seq) {
+        self.queue().end(seq);
+        self.give_room();
+        self.inbox.put(Input::Handled { outlet: self.number, seq });
+    }
+
+    pub(super) fn give_back(&self, seq: Seq) {
+        self.queue().give_back(seq);
+        self.inbox.put(Input::GivenBack { outlet: self.number, seq });
+    }
+
+    /// The owner has ended, and its tickets have been given back.
+    pub(crate) fn release(&self) {
+        self.refuse();
+        self.queue().release();
+        self.idle();
+        self.inbox.release_name(self);
+        self.inbox.put(Input::Release { outlet: self.number });
+    }
+}
+
+impl fmt::Debug for Outlet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Outlet").field("name", &self.name).field("owner", &self.owner).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,410 @@
+//! What one claimed queue remembers, and what follows from what happens to it. Pure: no clock, no runtime, no lock.
+//!
+//! ```text
+//!            committed ─► there is room and no backlog ─► open (in the lane, or with the handler)
+//!                    └──► backlog ── page ──────────────► open ── handled, quarantined ─► ended
+//!                              ▲                            │ given back
+//!                              └────────────────────────────┘
+//! ```
+//!
+//! The cursor stands behind the last message that was pushed. Behind it is the backlog, which is one number, however many
+//! messages it has. Before it, only the open messages are remembered: all others have ended.
+//!
+//! Rules 27.4, 27.6, 27.9 and 27.10.
+
+use std::collections::BTreeSet;
+
+use super::store::Seq;
+
+/// The state of one claimed queue.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Queue {
+    /// How many messages may be open.
+    window: usize,
+    /// After how many deaths of the process a message is quarantined.
+    crashes: u32,
+    /// Everything up to here was pushed or does not exist any more.
+    cursor: Seq,
+    /// The last number that was given.
+    last: Seq,
+    /// The last number that was given before this process claimed the queue.
+    inherited: Seq,
+    /// All messages up to this one were handled by an earlier process, although the store may still have them.
+    handled_before: Seq,
+    /// What was under way when an earlier process died, until it has been charged.
+    begun: Option<Seq>,
+    /// What was pushed and has not ended.
+    open: BTreeSet<Seq>,
+    /// What was given back. Part of `open`.
+    back: BTreeSet<Seq>,
+    /// The message that may be pushed only when no other suspect is tried.
+    held: Option<Seq>,
+    /// A control stands behind this message, and takes its place before anything else is pushed.
+    barrier: Option<Seq>,
+    /// No message is pushed any more.
+    released: bool,
+}
+
+/// What a page shows about one message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Seen {
+    /// Its number.
+    pub seq: Seq,
+    /// How often the process has died with it under way.
+    pub crashes: u32,
+    /// Its checksum does not match.
+    pub is_damaged: bool,
+}
+
+/// What happens to a message of a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fed {
+    /// It goes into the lane.
+    Push(Seq),
+    /// It goes into the lane, and is tried alone: the process has died with it under way.
+    Try(Seq),
+    /// It was handled by an earlier process, and the store may forget it.
+    Forget(Seq),
+    /// The process died with it under way: one more crash is stored before it may be pushed.
+    Charge(Seq),
+    /// It goes into quarantine, because the process has died with it under way too often.
+    Crashed(Seq),
+    /// It goes into quarantine, because it is damaged.
+    Damaged(Seq),
+}
+
+/// A request for a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wanted {
+    /// The page begins behind this message.
+    pub after: Seq,
+    /// How many messages it may have.
+    pub messages: usize,
+}
+
+impl Queue {
+    /// A queue that was just claimed. `begun` is the message whose handler had been begun when its last owner died.
+    pub fn claimed(
+        window: usize,
+        crashes: u32,
+        last: Seq,
+        handled: Seq,
+        begun: Option<Seq>,
+        has_messages: bool,
+    ) -> Self {
+        let cursor = if has_messages { Seq(0) } else { last };
+        let inherited = last;
+        let begun = begun.filter(|begun| *begun > handled);
+        Self {
+            window: window.max(1),
+            crashes: crashes.max(1),
+            cursor,
+            last,
+            inherited,
+            handled_before: handled,
+            begun,
+            open: BTreeSet::new(),
+            back: BTreeSet::new(),
+            held: None,
+            barrier: None,
+            released: false,
+        }
+    }
+
+    /// The store was opened again, and knows `last`. Nothing is under way that this process does not know of.
+    pub fn reopened(&mut self, last: Seq) {
+        self.last = self.last.max(last);
+    }
+
+    /// A message was stored. Returns whether it goes into the lane as it is. If not, it is read again in its turn.
+    pub fn committed(&mut self, seq: Seq) -> bool {
+        let is_next = self.cursor == self.last && self.back.is_empty() && self.held.is_none();
+        let is_next = is_next && self.barrier.is_none();
+        self.last = self.last.max(seq);
+        if !is_next || self.released || self.open.len() >= self.window {
+            // It is read in its turn, also if its number was thought to be a gap.
+            self.cursor = self.cursor.min(Seq(seq.0 - 1));
+            return false;
+        }
+        self.cursor = seq;
+        self.open.insert(seq);
+        true
+    }
+
+    /// The store has messages that were not committed here, up to `last` or at an unknown number: a retry.
+    pub fn grew(&mut self) {
+        // Numbers without a message do no harm: a page passes them.
+        self.last = self.last.next();
+    }
+
+    /// The page to be read now, if there is a backlog and enough room.
+    pub fn wants(&self) -> Option<Wanted> {
+        if self.released || self.held.is_some() {
+            return None;
+        }
+        let after = match self.back.first() {
+            Some(first) => Seq(first.0 - 1),
+            None if self.cursor < self.barrier.unwrap_or(self.last) => self.cursor,
+            None => return None,
+        };
+        let in_hand = self.open.len() - self.back.len();
+        let room = self.window.saturating_sub(in_hand);
+        // Half a window at a time, so that a page is worth its call.
+        (room >= (self.window / 2).max(1)).then_some(Wanted { after, messages: room })
+    }
+
+    /// The page that was [wanted](Self::wants) is here. `is_free` says whether a suspect may be tried now.
+    pub fn page(&mut self, wanted: Wanted, page: &[Seen], mut is_free: bool) -> Vec<Fed> {
+        let mut fed = Vec::new();
+        let last = self.last;
+        if page.is_empty() {
+            // There are only gaps.
+            let gone: Vec<Seq> = self.back.iter().copied().filter(|seq| *seq > wanted.after).collect();
+            for seq in gone {
+                self.end(seq);
+            }
+            self.cursor = self.cursor.max(self.barrier.unwrap_or(last));
+        }
+        for seen in page {
+            let seq = seen.seq;
+            // What was given back and is not in the store any more has ended.
+            while let Some(first) = self.back.first().copied().filter(|first| *first < seq) {
+                self.end(first);
+            }
+            let comes_again = self.back.contains(&seq);
+            if seq <= self.cursor && !comes_again {
+                continue;
+            }
+            if self.barrier.is_some_and(|barrier| seq > barrier) && !comes_again {
+                self.cursor = self.cursor.max(self.barrier.unwrap_or(seq));
+                break;
+            }
+            if seq <= self.handled_before {
+                self.cursor = self.cursor.max(seq);
+                fed.push(Fed::Forget(seq));
+                continue;
+            }
+            let charged = seen.crashes + u32::from(self.begun == Some(seq));
+            if seen.is_damaged || charged >= self.crashes {
+                self.cursor = self.cursor.max(seq);
+                self.open.insert(seq);
+                self.back.remove(&seq);
+                self.begun = self.begun.filter(|begun| *begun != seq);
+                fed.push(if seen.is_damaged { Fed::Damaged(seq) } else { Fed::Crashed(seq) });
+                continue;
+            }
+            if self.begun == Some(seq) {
+                self.begun = None;
+                // It is read again when this is durable.
+                fed.push(Fed::Charge(seq));
+                break;
+            }
+            if charged > 0 && !is_free {
+                self.held = Some(seq);
+                break;
+            }
+            self.cursor = self.cursor.max(seq);
+            self.back.remove(&seq);
+            self.open.insert(seq);
+            if charged > 0 {
+                is_free = false;
+                fed.push(Fed::Try(seq));
+            } else {
+                fed.push(Fed::Push(seq));
+            }
+        }
+        fed
+    }
+
+    /// The suspect that this queue waits with may be tried.
+    pub fn let_in(&mut self) {
+        self.held = None;
+    }
+
+    /// Whether it waits with a suspect.
+    pub fn is_held(&self) -> bool {
+        self.held.is_some()
+    }
+
+    /// A message was handled, or its quarantine is durable.
+    pub fn end(&mut self, seq: Seq) {
+        self.open.remove(&seq);
+        self.back.remove(&seq);
+    }
+
+    /// A message was dropped without an end.
+    pub fn give_back(&mut self, seq: Seq) {
+        if self.open.contains(&seq) {
+            self.back.insert(seq);
+        }
+    }
+
+    /// Nothing more is pushed.
+    pub fn release(&mut self) {
+        self.released = true;
+    }
+
+    /// All messages up to this one have been handled, or do not exist.
+    pub fn handled(&self) -> Seq {
+        match self.open.first() {
+            Some(first) => Seq(first.0 - 1),
+            None => self.cursor.max(self.handled_before),
+        }
+    }
+
+    /// From now on, nothing behind `barrier` is pushed.
+    pub fn stop_at(&mut self, barrier: Option<Seq>) {
+        self.barrier = barrier;
+    }
+
+    /// Whether everything up to `seq` was pushed.
+    pub fn has_pushed(&self, seq: Seq) -> bool {
+        self.cursor >= seq && self.back.is_empty() && self.held.is_none()
+    }
+
+    /// The last number that was given.
+    pub fn last(&self) -> Seq {
+        self.last
+    }
+
+    /// Whether a message was stored before this process claimed the queue.
+    pub fn is_inherited(&self, seq: Seq) -> bool {
+        seq <= self.inherited
+    }
+
+    /// How many messages are in the lane or with the handler.
+    pub fn in_hand(&self) -> usize {
+        self.open.len() - self.back.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fresh(window: usize) -> Queue {
+        Queue::claimed(window, 3, Seq(0), Seq(0), None, false)
+    }
+
+    fn seen(numbers: impl IntoIterator<Item = u64>) -> Vec<Seen> {
+        numbers.into_iter().map(|seq| Seen { seq: Seq(seq), crashes: 0, is_damaged: false }).collect()
+    }
+
+    fn pushed(fed: &[Fed]) -> Vec<u64> {
+        let number = |fed: &Fed| match fed {
+            Fed::Push(seq) | Fed::Try(seq) => Some(seq.0),
+            _ => None,
+        };
+        fed.iter().filter_map(number).collect()
+    }
+
+    #[test]
+    fn what_has_room_goes_into_the_lane_and_the_rest_is_read() {
+        let mut queue = fresh(2);
+        assert_eq!([1, 2, 3, 4].map(|seq| queue.committed(Seq(seq))), [true, true, false, false]);
+        assert_eq!(queue.wants(), None, "the window is full");
+        queue.end(Seq(1));
+        let wanted = queue.wants().expect("there is room for one");
+        assert_eq!(wanted, Wanted { after: Seq(2), messages: 1 });
+        assert!(!queue.committed(Seq(5)), "others wait before it");
+        assert_eq!(pushed(&queue.page(wanted, &seen([3]), true)), [3]);
+        assert_eq!(queue.handled(), Seq(1));
+        queue.end(Seq(3));
+        assert_eq!(queue.handled(), Seq(1), "2 is still open");
+        queue.end(Seq(2));
+        assert_eq!(queue.handled(), Seq(3));
+        let wanted = queue.wants().expect("4 and 5 wait");
+        assert_eq!(pushed(&queue.page(wanted, &seen([4, 5]), true)), [4, 5]);
+        assert!(queue.has_pushed(Seq(5)));
+    }
+
+    #[test]
+    fn what_is_given_back_comes_again_and_nothing_else_does() {
+        let mut queue = fresh(8);
+        assert!((1..=4).all(|seq| queue.committed(Seq(seq))));
+        queue.end(Seq(1));
+        queue.give_back(Seq(2));
+        queue.end(Seq(3));
+        assert!(!queue.committed(Seq(5)), "2 comes first");
+        let wanted = queue.wants().expect("2 waits");
+        assert_eq!(wanted.after, Seq(1));
+        assert_eq!(pushed(&queue.page(wanted, &seen([2, 3, 4, 5]), true)), [2, 5]);
+        assert_eq!(queue.handled(), Seq(1));
+    }
+
+    #[test]
+    fn a_number_that_was_thought_to_be_a_gap_is_read() {
+        let mut queue = fresh(1);
+        assert!(queue.committed(Seq(1)));
+        queue.grew();
+        queue.end(Seq(1));
+        let wanted = queue.wants().expect("a retry may have made 2");
+        assert_eq!(queue.page(wanted, &[], true), []);
+        assert!(queue.committed(Seq(2)));
+        queue.grew();
+        queue.end(Seq(2));
+        let wanted = queue.wants().expect("a retry may have made 3");
+        assert_eq!(queue.page(wanted, &[], true), []);
+        queue.stop_at(Some(Seq(2)));
+        assert!(!queue.committed(Seq(3)));
+        queue.stop_at(None);
+        assert_eq!(queue.wants(), Some(Wanted { after: Seq(2), messages: 1 }));
+    }
+
+    #[test]
+    fn nothing_passes_a_control() {
+        let mut queue = Queue::claimed(4, 3, Seq(3), Seq(0), None, true);
+        queue.stop_at(Some(Seq(3)));
+        assert!(!queue.committed(Seq(4)));
+        let wanted = queue.wants().expect("there is a backlog");
+        assert_eq!(pushed(&queue.page(wanted, &seen([1, 2, 3, 4]), true)), [1, 2, 3]);
+        assert!(queue.has_pushed(Seq(3)));
+        (1..=3).for_each(|seq| queue.end(Seq(seq)));
+        assert_eq!(queue.wants(), None);
+        queue.stop_at(None);
+        let wanted = queue.wants().expect("4 waits");
+        assert_eq!(pushed(&queue.page(wanted, &seen([4]), true)), [4]);
+    }
+
+    #[test]
+    fn a_queue_without_messages_passes_its_gaps() {
+        let mut queue = Queue::claimed(4, 3, Seq(9), Seq(0), None, true);
+        let wanted = queue.wants().expect("the store says that something waits");
+        assert_eq!(queue.page(wanted, &[], true), []);
+        assert!(queue.committed(Seq(10)));
+    }
+
+    #[test]
+    fn what_an_earlier_process_handled_is_forgotten() {
+        let mut queue = Queue::claimed(4, 3, Seq(3), Seq(2), None, true);
+        let wanted = queue.wants().expect("there is a backlog");
+        let fed = queue.page(wanted, &seen([1, 2, 3]), true);
+        assert_eq!(fed, [Fed::Forget(Seq(1)), Fed::Forget(Seq(2)), Fed::Push(Seq(3))]);
+        assert!(queue.is_inherited(Seq(3)) && !queue.is_inherited(Seq(4)));
+    }
+
+    #[test]
+    fn what_was_under_way_is_charged_before_it_is_tried() {
+        let mut queue = Queue::claimed(4, 2, Seq(2), Seq(0), Some(Seq(1)), true);
+        let wanted = queue.wants().expect("there is a backlog");
+        assert_eq!(queue.page(wanted, &seen([1, 2]), true), [Fed::Charge(Seq(1))]);
+        let again = [Seen { crashes: 1, ..seen([1])[0] }, seen([2])[0]];
+        let wanted = queue.wants().expect("it is read again");
+        assert_eq!(queue.page(wanted, &again, false), [], "another suspect is tried");
+        assert!(queue.is_held() && queue.wants().is_none());
+        queue.let_in();
+        let wanted = queue.wants().expect("it may be tried");
+        assert_eq!(queue.page(wanted, &again, true), [Fed::Try(Seq(1)), Fed::Push(Seq(2))]);
+    }
+
+    #[test]
+    fn the_message_that_killed_the_process_too_often_is_never_pushed() {
+        let mut queue = Queue::claimed(4, 2, Seq(2), Seq(0), Some(Seq(1)), true);
+        let page = [Seen { crashes: 1, ..seen([1])[0] }, seen([2])[0]];
+        let wanted = queue.wants().expect("there is a backlog");
+        assert_eq!(queue.page(wanted, &page, true), [Fed::Crashed(Seq(1)), Fed::Push(Seq(2))]);
+        assert_eq!(queue.handled(), Seq(0), "not before the quarantine is durable");
+        queue.end(Seq(1));
+        assert_eq!(queue.handled(), Seq(1));
+    }
+}

@@ -1,0 +1,360 @@
+//! What an engine must do that keeps the messages of durable mailboxes.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+/// What the calls of a [`MessageStore`] return.
+pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Keeps the messages of durable mailboxes, on disk or elsewhere.
+///
+/// The runtime owns the store and makes one call at a time. A store that blocks does its work on a thread of its own.
+/// No call is cancelled: the runtime awaits every future to its end.
+pub trait MessageStore: Send + 'static {
+    /// Opens the store for one process, and recovers what the last one left. Called again after a call has failed with
+    /// [`CommitError::Unknown`] or [`StoreErrorKind::Broken`]: then the store forgets what it has in memory and recovers from
+    /// what is durable. It never repeats a failed sync.
+    fn open<'a>(&'a mut self, owner: &'a Owner) -> StoreFuture<'a, Result<Opened, StoreError>>;
+
+    /// Makes this process the owner of a queue, which is created if it does not exist. Only the owner calls
+    /// [`page`](Self::page), and begins messages.
+    fn claim<'a>(&'a mut self, queue: &'a str) -> StoreFuture<'a, Result<Claim, StoreError>>;
+
+    /// Makes all changes of the group durable, in their order, or none of them. Returns one answer for each
+    /// [`Change::Append`], in their order.
+    ///
+    /// A change about a message that is not there (any more) changes nothing and is no error: the runtime repeats changes
+    /// after [`CommitError::Unknown`].
+    fn commit<'a>(&'a mut self, group: &'a Group) -> StoreFuture<'a, Result<Vec<Appended>, CommitError>>;
+
+    /// The messages of a queue that come next after `after`, in their order.
+    fn page(&mut self, queue: QueueId, after: Seq, room: Room)
+    -> StoreFuture<'_, Result<Vec<Stored>, StoreError>>;
+
+    /// All queues.
+    fn queues(&mut self) -> StoreFuture<'_, Result<Vec<QueueRow>, StoreError>>;
+
+    /// The quarantined messages of a queue, the oldest first.
+    fn quarantined<'a>(&'a mut self, queue: &'a str) -> StoreFuture<'a, Result<Vec<Quarantined>, StoreError>>;
+
+    /// Ends cleanly: the next [`open`](Self::open) is told so.
+    fn close(self: Box<Self>) -> StoreFuture<'static, Result<(), StoreError>>;
+}
+
+/// Notes which message is being handled. The notes outlive the process, but not necessarily the machine.
+///
+/// Called on the actors' turns, so it must be cheap: it writes without waiting for the disk.
+pub trait Marks: Send + Sync {
+    /// The handler of `seq` is about to start, and all messages of the queue up to and including `handled` have been handled.
+    fn begun(&self, queue: QueueId, seq: Seq, handled: Seq);
+
+    /// No handler of the queue runs, and all its messages up to and including `handled` have been handled.
+    fn idle(&self, queue: QueueId, handled: Seq);
+}
+
+/// Who opens a store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Owner {
+    /// The name of the actor system.
+    pub system: String,
+    /// The process id.
+    pub pid: u32,
+}
+
+impl Owner {
+    /// This process.
+    pub fn new(system: impl Into<String>) -> Self {
+        Self { system: system.into(), pid: std::process::id() }
+    }
+}
+
+/// An open store.
+pub struct Opened {
+    /// How the process before this one ended.
+    pub ended: Ended,
+    /// Where handlers are noted.
+    pub marks: Arc<dyn Marks>,
+    /// Numbers that should be there and are not: rule 27.14. Only a store that was told to accept damage opens with them.
+    pub missing: Vec<(QueueId, Seq)>,
+}
+
+impl fmt::Debug for Opened {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Opened")
+            .field("ended", &self.ended)
+            .field("missing", &self.missing)
+            .finish_non_exhaustive()
+    }
+}
+
+/// How the process that had the store before ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// It closed the store, or there was none.
+    Cleanly,
+    /// The process died and the machine went on: the [marks](Marks) are true.
+    ProcessDied,
+    /// The machine stopped: the marks may be older than the messages.
+    MachineStopped,
+}
+
+/// The number of a queue within its store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct QueueId(pub u32);
+
+/// The number of a message within its queue. The first message has the number 1, and no number is left out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Seq(pub u64);
+
+impl Seq {
+    /// The number after this one.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+}
+
+/// Names one stored message, in every process and for every attempt. Displays as `12-345`, queue and number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MessageId {
+    /// Its queue.
+    pub queue: QueueId,
+    /// Its number in the queue.
+    pub seq: Seq,
+}
+
+impl fmt::Display for MessageId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.queue.0, self.seq.0)
+    }
+}
+
+/// A queue that this process owns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Claim {
+    /// The queue.
+    pub queue: QueueId,
+    /// How many messages wait in it.
+    pub waiting: u64,
+    /// The highest number that was given so far in this queue. 0: none.
+    pub last: Seq,
+    /// All messages up to and including this one have been handled, if the marks are true. Some of them may still be in the
+    /// store.
+    pub handled: Seq,
+    /// The message whose handler had been begun when the last owner ended uncleanly.
+    pub begun: Option<Seq>,
+    /// Grows with each owner of the queue.
+    pub fence: u64,
+}
+
+/// Changes that become durable together.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Group {
+    /// In the order in which they take effect.
+    pub changes: Vec<Change>,
+}
+
+/// One change of a store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// A message goes to the end of its queue.
+    Append(Append),
+    /// A message was handled. The store forgets it, except for its key.
+    Handled(MessageId),
+    /// A handler failed, was dropped, or the process died in it. The message stays in its place.
+    Charged {
+        /// The message.
+        id: MessageId,
+        /// How many attempts have been made in all.
+        attempts: u32,
+        /// How often the process has died with the message under way.
+        crashes: u32,
+        /// The failures so far, as texts, the oldest first. The runtime bounds them.
+        failures: Vec<String>,
+    },
+    /// A message leaves its queue for the quarantine.
+    Quarantine {
+        /// The message.
+        id: MessageId,
+        /// Why.
+        fate: Fate,
+        /// The failures of its attempts, the oldest first.
+        failures: Vec<String>,
+    },
+    /// A message leaves the quarantine and goes to the end of its queue, with a new number and no attempts.
+    Retry(MessageId),
+    /// A quarantined message is deleted.
+    Discard(MessageId),
+    /// A queue gets another name.
+    Rename {
+        /// The old name.
+        from: String,
+        /// The new name. No queue may have it that holds messages.
+        to: String,
+    },
+    /// A queue is deleted with its messages and its quarantine.
+    DiscardQueue(String),
+    /// The owner of a queue leaves it. No message of it is under way.
+    Release(QueueId),
+}
+
+/// A message to be stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Append {
+    /// Its queue, which need not be claimed.
+    pub queue: QueueId,
+    /// The stored name of its handler.
+    pub kind: String,
+    /// Its arguments, encoded. Shared with the copy in the mailbox.
+    pub body: Arc<[u8]>,
+    /// When it was handed over.
+    pub accepted_at: SystemTime,
+    /// A message with the key of one that waits, or was accepted in the last 10 minutes, is not stored again.
+    pub key: Option<String>,
+}
+
+/// What became of one [`Change::Append`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Appended {
+    /// It was stored under this number.
+    Stored(Seq),
+    /// A message with its key had been accepted before. Nothing was stored.
+    Known,
+}
+
+/// Why a group did not become durable.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CommitError {
+    /// There is no room for its messages, and nothing was changed. A group without [`Change::Append`] still succeeds: the
+    /// store keeps a reserve for it.
+    #[error("the message store is full: {0}")]
+    Full(String),
+    /// Nobody knows whether the group is durable. The store must be opened again.
+    #[error("the message store failed: {0}")]
+    Unknown(String),
+}
+
+/// How many messages a [page](MessageStore::page) may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Room {
+    /// Messages. At least 1.
+    pub messages: usize,
+    /// Bytes of their bodies together. The first message comes whatever its size.
+    pub bytes: usize,
+}
+
+/// A message as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stored {
+    /// Its number.
+    pub seq: Seq,
+    /// The stored name of its handler.
+    pub kind: String,
+    /// Its arguments, encoded.
+    pub body: Arc<[u8]>,
+    /// When it was handed over.
+    pub accepted_at: SystemTime,
+    /// How many attempts have been made.
+    pub attempts: u32,
+    /// How often the process has died with it under way.
+    pub crashes: u32,
+    /// The failures of its attempts, the oldest first.
+    pub failures: Vec<String>,
+    /// Its checksum does not match: the body cannot be trusted.
+    pub is_damaged: bool,
+}
+
+/// Why a message is in quarantine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Fate {
+    /// Its handler failed as often as it may, or the actor was resumed.
+    Failed,
+    /// The actor does not know it, or cannot decode its arguments.
+    Undecodable,
+    /// Its checksum did not match.
+    Damaged,
+    /// The process died in its handler as often as it may.
+    CrashedTheProcess,
+}
+
+/// A message in quarantine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Quarantined {
+    /// Its name, under which it is retried or discarded.
+    pub id: MessageId,
+    /// Why it is here.
+    pub fate: Fate,
+    /// Since when.
+    pub since: SystemTime,
+    /// The message. Its failures are the reason in words.
+    pub message: Stored,
+}
+
+/// A queue of a store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QueueRow {
+    /// Its number.
+    pub queue: QueueId,
+    /// Its name.
+    pub name: String,
+    /// How many messages wait.
+    pub waiting: u64,
+    /// When the oldest of them was accepted.
+    pub oldest: Option<SystemTime>,
+    /// How many messages are in quarantine.
+    pub quarantined: u64,
+}
+
+/// Messages that stay in the store although their actor has ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kept {
+    /// The name of their queue.
+    pub queue: String,
+    /// How many.
+    pub messages: u64,
+}
+
+/// A store refused a call or failed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{text}")]
+pub struct StoreError {
+    /// What kind of error it is.
+    pub kind: StoreErrorKind,
+    /// What happened, where, and how to mend it.
+    pub text: String,
+}
+
+impl StoreError {
+    /// An error with its text.
+    pub fn new(kind: StoreErrorKind, text: impl Into<String>) -> Self {
+        Self { kind, text: text.into() }
+    }
+}
+
+/// The kind of a [`StoreError`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StoreErrorKind {
+    /// Another process has the store. Opening it again helps when that process has ended.
+    Locked {
+        /// Its process id, if it is known.
+        pid: Option<u32>,
+    },
+    /// The store is read-only.
+    ReadOnly,
+    /// A newer release has written the store.
+    NewerFormat,
+    /// Messages that had been accepted are missing: rule 27.14.
+    Damaged,
+    /// Another owner has the queue.
+    Claimed,
+    /// There is no such queue or message, or the name is taken.
+    Refused,
+    /// The store failed, and must be opened again.
+    Broken,
+}

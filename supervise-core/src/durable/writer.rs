@@ -1,0 +1,346 @@
+//! The one task that calls a store. It gathers what has arrived, stores it as a group, and feeds the lanes.
+//!
+//! ```text
+//!   inbox ─ take ─► group ─ commit ─► accepted, charged, quarantined ─► lanes
+//!                                                   pages of the rest ──┘
+//! ```
+//!
+//! One group is under way while the next one gathers in the inbox, so a group is as large as the store is slow. There is no
+//! timer, except that acknowledgements alone wait [50 ms](ACK_WAIT) for company.
+//!
+//! Rules 27.1, 27.3, 27.14, 27.15 and 27.16.
+//!
+//! What to do is decided by [`Queue`](super::queue::Queue) and [`Suspects`]; this performs it.
+
+mod commit;
+mod feed;
+mod outage;
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use self::commit::Gathered;
+use super::inbox::{HandedOver, Inbox, Input, Order, Reply};
+use super::outlet::{Asker, Claimed, Late, Outlet, Recipient};
+use super::queue::Queue;
+use super::store::{
+    Change, Ended, Fate, Group, Marks, MessageId, MessageStore, Owner, QueueId, Seq, StoreError, StoreErrorKind,
+};
+use super::suspects::Suspects;
+use super::ticket::texts;
+use super::{AcceptError, Listener, News};
+use crate::failure::Failure;
+
+/// How many inputs make a group at most.
+const GROUP: usize = 4096;
+
+/// How many bytes of messages make a group.
+const GROUP_BYTES: usize = 1 << 20;
+
+/// How long acknowledgements wait for company.
+const ACK_WAIT: Duration = Duration::from_millis(50);
+
+/// How often the last group is tried, when the system ends.
+const LAST_ATTEMPTS: usize = 2;
+
+/// How many bytes of bodies a page has.
+const PAGE_BYTES: usize = 1 << 20;
+
+/// The writer of one store.
+pub(super) struct Writer {
+    store: Box<dyn MessageStore>,
+    owner: Owner,
+    inbox: Arc<Inbox>,
+    listener: Arc<dyn Listener>,
+    began: Instant,
+    /// How the process before this one ended.
+    ended: Ended,
+    marks: Option<Arc<dyn Marks>>,
+    queues: HashMap<u64, Entry>,
+    suspects: Suspects<u64>,
+    group: Gathered,
+    /// The queues that may want a page.
+    hungry: BTreeSet<u64>,
+    /// What arrived while the store was down.
+    late: VecDeque<Input>,
+    /// Told when the store is closed.
+    closing: Option<oneshot::Sender<()>>,
+}
+
+/// A queue that is claimed, or whose owner has left a moment ago.
+struct Entry {
+    outlet: Arc<Outlet>,
+    recipient: Arc<dyn Recipient>,
+    id: QueueId,
+    /// The askers of messages that are read again in their turn.
+    askers: HashMap<Seq, Asker>,
+    /// Controls, each behind the message of this number.
+    controls: VecDeque<(Seq, Late)>,
+}
+
+impl Entry {
+    /// Nothing is pushed before the first control that waits has its place.
+    fn stop_at_control(&self) {
+        let after = self.controls.front().map(|(after, _)| *after);
+        self.outlet.queue().stop_at(after);
+    }
+}
+
+impl Writer {
+    pub(super) fn new(
+        store: Box<dyn MessageStore>,
+        owner: Owner,
+        inbox: Arc<Inbox>,
+        listener: Arc<dyn Listener>,
+    ) -> Self {
+        Self {
+            store,
+            owner,
+            inbox,
+            listener,
+            began: Instant::now(),
+            ended: Ended::Cleanly,
+            marks: None,
+            queues: HashMap::new(),
+            suspects: Suspects::new(),
+            group: Gathered::default(),
+            hungry: BTreeSet::new(),
+            late: VecDeque::new(),
+            closing: None,
+        }
+    }
+
+    /// Runs until the store is closed.
+    pub(super) async fn run(mut self) {
+        // When it ends in another way, because its runtime goes away, nobody waits for ever.
+        let _close = CloseOnDrop(Arc::clone(&self.inbox));
+        self.open().await;
+        while self.closing.is_none() {
+            let mut inputs = std::mem::take(&mut self.late);
+            inputs.append(&mut self.inbox.take(GROUP));
+            if inputs.is_empty() && !self.group.is_due(Instant::now()) {
+                self.wait().await;
+                continue;
+            }
+            for input in inputs {
+                self.gather(input).await;
+            }
+            if self.group.is_due(Instant::now()) {
+                self.commit().await;
+            }
+            self.feed().await;
+        }
+        self.end().await;
+    }
+
+    /// Waits for the next input, or until it is time for something.
+    async fn wait(&mut self) {
+        let suspects = self.suspects.until().map(|until| self.began + until);
+        match [self.group.until(), suspects].into_iter().flatten().min() {
+            None => self.inbox.arrived().await,
+            Some(until) => {
+                let _in_time = tokio::time::timeout_at(until, self.inbox.arrived()).await;
+            }
+        }
+        if let Some(next) = self.suspects.due(self.began.elapsed()) {
+            self.let_in(next);
+        }
+        self.feed().await;
+    }
+
+    /// Stores what has arrived until now.
+    async fn flush(&mut self) {
+        if !self.group.is_empty() {
+            self.commit().await;
+        }
+        self.feed().await;
+    }
+
+    async fn end(mut self) {
+        for _ in 0..LAST_ATTEMPTS {
+            if !self.group.is_empty() {
+                self.commit().await;
+            }
+        }
+        self.inbox.close();
+        if let Err(error) = self.store.close().await {
+            self.listener.hear(News::Failed(error.to_string()));
+        }
+        if let Some(closed) = self.closing.take() {
+            let _gone = closed.send(());
+        }
+    }
+
+    async fn gather(&mut self, input: Input) {
+        match input {
+            Input::HandOver(message) => {
+                if self.group.is_full() {
+                    self.commit().await;
+                }
+                self.hand_over(message);
+            }
+            Input::Claim(outlet, recipient) => {
+                self.flush().await;
+                self.claim(outlet, recipient).await;
+            }
+            Input::Handled { outlet, seq } => {
+                if let Some(entry) = self.queues.get(&outlet) {
+                    self.group.acknowledge(MessageId { queue: entry.id, seq });
+                }
+                self.over(outlet, seq);
+            }
+            Input::Charged { outlet, seq, attempts, crashes, failures, ticket } => {
+                if let Some(entry) = self.queues.get(&outlet) {
+                    let id = MessageId { queue: entry.id, seq };
+                    let change = Change::Charged { id, attempts, crashes, failures: texts(&failures) };
+                    self.group.add(change, commit::Then::Charged { outlet, ticket: Some(ticket) });
+                }
+            }
+            Input::Quarantine { outlet, seq, kind, fate, failures } => {
+                self.quarantine(outlet, seq, kind, fate, failures, true);
+                self.over(outlet, seq);
+            }
+            Input::GivenBack { outlet, seq } => {
+                self.over(outlet, seq);
+            }
+            Input::Control { outlet, control } => {
+                if self.queues.contains_key(&outlet) {
+                    self.group.then(commit::Then::Control { outlet, control });
+                } else {
+                    control();
+                }
+            }
+            Input::Release { outlet } => {
+                if let Some(entry) = self.queues.get(&outlet) {
+                    self.group.add(Change::Release(entry.id), commit::Then::Released { outlet });
+                }
+            }
+            Input::Order(order) => self.order(order).await,
+            Input::Close(closed) => {
+                self.flush().await;
+                self.closing = Some(closed);
+            }
+        }
+    }
+
+    fn hand_over(&mut self, message: HandedOver) {
+        match self.queues.get(&message.outlet.number) {
+            Some(entry) => self.group.append(entry.id, message),
+            None => {
+                self.inbox.give_room(message.bytes());
+                let why = if message.outlet.refuses() {
+                    AcceptError::Stopped
+                } else {
+                    AcceptError::StoreDown("its queue could not be claimed".into())
+                };
+                message.refuse(&why);
+            }
+        }
+    }
+
+    fn quarantine(
+        &mut self,
+        outlet: u64,
+        seq: Seq,
+        kind: Arc<str>,
+        fate: Fate,
+        failures: Vec<Failure>,
+        is_owed: bool,
+    ) {
+        if let Some(entry) = self.queues.get(&outlet) {
+            let id = MessageId { queue: entry.id, seq };
+            let change = Change::Quarantine { id, fate, failures: texts(&failures) };
+            self.group.add(change, commit::Then::Quarantined { outlet, seq, kind, fate, failures, is_owed });
+        }
+    }
+
+    /// A message is not with its handler any more.
+    fn over(&mut self, outlet: u64, seq: Seq) {
+        if let Some(next) = self.suspects.over(outlet, seq) {
+            self.let_in(next);
+        }
+        self.hungry.insert(outlet);
+    }
+
+    /// The suspect of this queue may be tried.
+    fn let_in(&mut self, outlet: u64) {
+        if let Some(entry) = self.queues.get(&outlet) {
+            entry.outlet.queue().let_in();
+        }
+        self.hungry.insert(outlet);
+    }
+
+    async fn claim(&mut self, outlet: Arc<Outlet>, recipient: Arc<dyn Recipient>) {
+        let claim = loop {
+            match self.store.claim(&outlet.name).await {
+                Ok(claim) => break claim,
+                Err(error) if error.kind == StoreErrorKind::Broken && self.closing.is_none() => {
+                    self.outage(error.to_string()).await;
+                }
+                Err(error) => return self.listener.hear(News::Failed(error.to_string())),
+            }
+        };
+        let Some(marks) = self.marks.clone() else { return };
+        let settings = outlet.settings;
+        *outlet.queue() = Queue::claimed(
+            settings.window,
+            settings.crashes,
+            claim.last,
+            claim.handled,
+            claim.begun,
+            claim.waiting > 0,
+        );
+        outlet.set_claimed(Claimed { queue: claim.queue, fence: claim.fence, marks });
+        outlet.set_waiting(claim.waiting);
+        let number = outlet.number;
+        let entry =
+            Entry { outlet, recipient, id: claim.queue, askers: HashMap::new(), controls: VecDeque::new() };
+        self.queues.insert(number, entry);
+        self.hungry.insert(number);
+    }
+
+    async fn order(&mut self, order: Order) {
+        self.flush().await;
+        match order {
+            Order::Queues(reply) => answer(reply, self.store.queues().await),
+            Order::Quarantined(queue, reply) => answer(reply, self.store.quarantined(&queue).await),
+            Order::Retry(id, reply) => {
+                self.group.add(Change::Retry(id), commit::Then::Retried { queue: id.queue, reply });
+            }
+            Order::Discard(id, reply) => self.group.add(Change::Discard(id), commit::Then::Answer(reply)),
+            Order::Rename(from, to, reply) => match self.owned([&from, &to]) {
+                Some(error) => answer(reply, Err(error)),
+                None => self.group.add(Change::Rename { from, to }, commit::Then::Answer(reply)),
+            },
+            Order::DiscardQueue(queue, reply) => match self.owned([&queue]) {
+                Some(error) => answer(reply, Err(error)),
+                None => self.group.add(Change::DiscardQueue(queue), commit::Then::Answer(reply)),
+            },
+            Order::Ready(reply) => answer(reply, Ok(())),
+        }
+    }
+
+    /// The error if one of these queues has an owner.
+    fn owned<const N: usize>(&self, names: [&str; N]) -> Option<StoreError> {
+        let owned = self.queues.values().find(|entry| names.contains(&&*entry.outlet.name))?;
+        let text = format!("the queue `{}` belongs to {}: stop it first", owned.outlet.name, owned.outlet.owner);
+        Some(StoreError::new(StoreErrorKind::Claimed, text))
+    }
+}
+
+fn answer<T>(reply: Reply<T>, result: Result<T, StoreError>) {
+    let _gone = reply.send(result);
+}
+
+/// Refuses everything that still arrives.
+struct CloseOnDrop(Arc<Inbox>);
+
+impl Drop for CloseOnDrop {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}

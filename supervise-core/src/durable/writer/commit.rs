@@ -1,0 +1,267 @@
+//! What is stored together, and what follows when it is stored.
+
+use std::sync::{Arc, Weak};
+
+use tokio::time::Instant;
+
+use super::super::inbox::{HandedOver, Reply};
+use super::super::outlet::{Copied, Late};
+use super::super::store::{Append, Appended, CommitError, Stored};
+use super::super::ticket::Ticket;
+use super::{
+    ACK_WAIT, AcceptError, Change, Failure, Fate, GROUP, GROUP_BYTES, Group, MessageId, News, QueueId, Seq,
+    StoreError, StoreErrorKind, Writer,
+};
+
+/// What follows when a change is durable.
+pub(super) enum Then {
+    Nothing,
+    Appended(HandedOver),
+    /// Without a ticket it is the death of an earlier process that was charged.
+    Charged {
+        outlet: u64,
+        ticket: Option<Weak<Ticket>>,
+    },
+    Quarantined {
+        outlet: u64,
+        seq: Seq,
+        kind: Arc<str>,
+        fate: Fate,
+        failures: Vec<Failure>,
+        /// The owner waits for it.
+        is_owed: bool,
+    },
+    Control {
+        outlet: u64,
+        control: Late,
+    },
+    Released {
+        outlet: u64,
+    },
+    Retried {
+        queue: QueueId,
+        reply: Reply<()>,
+    },
+    Answer(Reply<()>),
+}
+
+/// The group that gathers.
+#[derive(Default)]
+pub(super) struct Gathered {
+    /// Most of them have a change.
+    items: Vec<(Option<Change>, Then)>,
+    bytes: usize,
+    /// When it must be stored, if there are only acknowledgements.
+    until: Option<Instant>,
+    is_due: bool,
+}
+
+impl Gathered {
+    pub(super) fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.items.len() >= GROUP || self.bytes >= GROUP_BYTES
+    }
+
+    pub(super) fn is_due(&self, now: Instant) -> bool {
+        self.is_due || self.is_full() || self.until.is_some_and(|until| until <= now)
+    }
+
+    pub(super) fn until(&self) -> Option<Instant> {
+        self.until
+    }
+
+    pub(super) fn add(&mut self, change: Change, then: Then) {
+        self.items.push((Some(change), then));
+        self.is_due = true;
+    }
+
+    /// Does something behind the changes so far.
+    pub(super) fn then(&mut self, then: Then) {
+        self.items.push((None, then));
+        self.is_due = true;
+    }
+
+    pub(super) fn acknowledge(&mut self, id: MessageId) {
+        self.items.push((Some(Change::Handled(id)), Then::Nothing));
+        self.until.get_or_insert_with(|| Instant::now() + ACK_WAIT);
+    }
+
+    pub(super) fn append(&mut self, queue: QueueId, mut message: HandedOver) {
+        self.bytes += message.bytes();
+        let append = Append {
+            queue,
+            kind: message.kind.to_string(),
+            body: Arc::clone(&message.body),
+            accepted_at: message.accepted_at,
+            key: message.key.take(),
+        };
+        self.add(Change::Append(append), Then::Appended(message));
+    }
+}
+
+impl Writer {
+    /// Stores the group, and does what follows.
+    pub(super) async fn commit(&mut self) {
+        let Gathered { items, bytes, .. } = std::mem::take(&mut self.group);
+        let mut group = Group::default();
+        let mut thens = Vec::with_capacity(items.len());
+        for (change, then) in items {
+            thens.push((change.is_some(), then));
+            group.changes.extend(change);
+        }
+        let committed = if group.changes.is_empty() { Ok(Vec::new()) } else { self.store.commit(&group).await };
+        match committed {
+            Ok(appended) => {
+                self.inbox.give_room(bytes);
+                let mut appended = appended.into_iter();
+                for (_, then) in thens {
+                    self.follow(then, &mut appended);
+                }
+            }
+            Err(error) => {
+                // Not stored, or nobody knows. Everything else is tried again.
+                let why = match &error {
+                    CommitError::Full(text) => AcceptError::Full(text.as_str().into()),
+                    CommitError::Unknown(text) => AcceptError::Unknown(text.as_str().into()),
+                };
+                self.inbox.give_room(bytes);
+                let had_appends = group.changes.iter().any(|change| matches!(change, Change::Append(_)));
+                let mut changes = group.changes.into_iter();
+                for (has_change, then) in thens {
+                    let change = if has_change { changes.next() } else { None };
+                    match then {
+                        Then::Appended(message) => message.refuse(&why),
+                        Then::Retried { reply, .. } | Then::Answer(reply) => {
+                            let _gone =
+                                reply.send(Err(StoreError::new(StoreErrorKind::Broken, error.to_string())));
+                        }
+                        then => self.group.items.push((change, then)),
+                    }
+                }
+                self.group.is_due = !self.group.is_empty();
+                // A store that has no room for acknowledgements has lost its reserve.
+                let (CommitError::Unknown(text) | CommitError::Full(text)) = &error;
+                if matches!(error, CommitError::Unknown(_)) || !had_appends {
+                    self.outage(text.clone()).await;
+                }
+            }
+        }
+    }
+
+    fn follow(&mut self, then: Then, appended: &mut impl Iterator<Item = Appended>) {
+        match then {
+            Then::Nothing => {}
+            Then::Appended(message) => match appended.next() {
+                Some(Appended::Stored(seq)) => self.stored(seq, message),
+                Some(Appended::Known) => {
+                    message.outlet.give_room();
+                    // Its asker gets no answer: the first one with this key does.
+                    drop(message.held.stored().and_then(Copied::into_asker));
+                }
+                None => message.refuse(&AcceptError::Unknown("the store gave no number".into())),
+            },
+            Then::Charged { outlet, ticket } => {
+                if let Some(entry) = self.queues.get(&outlet) {
+                    match ticket {
+                        None => entry.outlet.has_charged(),
+                        Some(ticket) => {
+                            entry.outlet.paid();
+                            ticket.upgrade().iter().for_each(|ticket| ticket.charged());
+                            entry.recipient.wake();
+                        }
+                    }
+                }
+                self.hungry.insert(outlet);
+            }
+            Then::Quarantined { outlet, seq, kind, fate, failures, is_owed } => {
+                if let Some(entry) = self.queues.get(&outlet) {
+                    entry.outlet.queue().end(seq);
+                    entry.outlet.give_room();
+                    // The owner goes on, and marks what was ended.
+                    if is_owed {
+                        entry.outlet.paid();
+                        entry.recipient.wake();
+                    }
+                    if fate == Fate::CrashedTheProcess {
+                        entry.outlet.has_charged();
+                    }
+                    self.listener.hear(News::Quarantined {
+                        owner: entry.outlet.owner.clone(),
+                        queue: Arc::clone(&entry.outlet.name),
+                        id: MessageId { queue: entry.id, seq },
+                        fate,
+                        name: entry.recipient.message_name(&kind),
+                        kind,
+                        failures,
+                    });
+                }
+                self.hungry.insert(outlet);
+            }
+            Then::Control { outlet, control } => match self.queues.get_mut(&outlet) {
+                Some(entry) => {
+                    let last = entry.outlet.queue().last();
+                    entry.controls.push_back((last, control));
+                    entry.stop_at_control();
+                    self.hungry.insert(outlet);
+                }
+                None => control(),
+            },
+            Then::Released { outlet } => self.released(outlet),
+            Then::Retried { queue, reply } => {
+                if let Some(entry) = self.queues.values().find(|entry| entry.id == queue) {
+                    entry.outlet.queue().grew();
+                    entry.outlet.set_waiting(1);
+                    self.hungry.insert(entry.outlet.number);
+                }
+                let _gone = reply.send(Ok(()));
+            }
+            Then::Answer(reply) => {
+                let _gone = reply.send(Ok(()));
+            }
+        }
+    }
+
+    /// A message is durable. It goes into the lane as it is, or it is read again in its turn.
+    fn stored(&mut self, seq: Seq, message: HandedOver) {
+        let HandedOver { outlet, kind, body, accepted_at, held, .. } = message;
+        let Some(copy) = held.stored() else { return };
+        let Some(entry) = self.queues.get_mut(&outlet.number) else { return };
+        if !outlet.queue().committed(seq) {
+            if let Some(asker) = copy.into_asker() {
+                entry.askers.insert(seq, asker);
+            }
+            self.hungry.insert(outlet.number);
+            return;
+        }
+        let stored = Stored {
+            seq,
+            kind: String::new(),
+            body,
+            accepted_at,
+            attempts: 0,
+            crashes: 0,
+            failures: Vec::new(),
+            is_damaged: false,
+        };
+        let ticket = Arc::new(Ticket::new(&outlet, kind, stored, false));
+        // If the actor has ended, dropping the ticket gives the message back.
+        let _delivered = entry.recipient.deliver(ticket, Some(copy.into_any()), None);
+    }
+
+    /// The owner of a queue has left it.
+    fn released(&mut self, outlet: u64) {
+        let Some(entry) = self.queues.remove(&outlet) else { return };
+        if let Some(next) = self.suspects.forget(outlet) {
+            self.let_in(next);
+        }
+        self.hungry.remove(&outlet);
+        let messages = entry.outlet.waiting();
+        if messages > 0 {
+            let (owner, queue) = (entry.outlet.owner.clone(), Arc::clone(&entry.outlet.name));
+            self.listener.hear(News::Kept { owner, queue, messages });
+        }
+    }
+}

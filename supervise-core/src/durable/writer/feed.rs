@@ -1,0 +1,153 @@
+//! Reads what does not fit into memory, page by page, as the owners handle it.
+
+use std::sync::Arc;
+
+use super::super::outlet::Undelivered;
+use super::super::queue::{Fed, Seen, Wanted};
+use super::super::store::{Room, Stored};
+use super::super::ticket::Ticket;
+use super::{Ended, Failure, Fate, MessageId, PAGE_BYTES, Writer, commit};
+use crate::durable::store::Change;
+
+impl Writer {
+    /// Reads the pages that are wanted, and lets controls take their places.
+    pub(super) async fn feed(&mut self) {
+        while let Some(outlet) = self.hungry.pop_first() {
+            loop {
+                let wanted = self.queues.get(&outlet).and_then(|entry| entry.outlet.queue().wants());
+                let Some(wanted) = wanted else { break };
+                if !self.read(outlet, wanted).await {
+                    break;
+                }
+            }
+            self.let_controls_in(outlet);
+        }
+    }
+
+    /// Reads one page. Returns whether the next one may be wanted at once.
+    async fn read(&mut self, outlet: u64, wanted: Wanted) -> bool {
+        let Some(id) = self.queues.get(&outlet).map(|entry| entry.id) else { return false };
+        let room = Room { messages: wanted.messages, bytes: PAGE_BYTES };
+        let mut page = match self.store.page(id, wanted.after, room).await {
+            Ok(page) => page,
+            Err(error) => {
+                self.hungry.insert(outlet);
+                self.outage(error.to_string()).await;
+                return false;
+            }
+        };
+        let seen: Vec<Seen> = page
+            .iter()
+            .map(|stored| Seen { seq: stored.seq, crashes: stored.crashes, is_damaged: stored.is_damaged })
+            .collect();
+        let is_free = self.suspects.is_free(outlet);
+        let Some(entry) = self.queues.get(&outlet) else { return false };
+        let fed = entry.outlet.queue().page(wanted, &seen, is_free);
+        let (mut was_tried, mut charges, mut confines) = (false, false, false);
+        for fed in fed {
+            // Nothing begins before it is durable what became of the messages before it, or both would be repeated after a crash.
+            if std::mem::take(&mut confines) {
+                self.commit().await;
+            }
+            let seq = match fed {
+                Fed::Push(seq) | Fed::Try(seq) | Fed::Forget(seq) | Fed::Charge(seq) => seq,
+                Fed::Crashed(seq) | Fed::Damaged(seq) => seq,
+            };
+            let Some(at) = page.iter().position(|stored| stored.seq == seq) else { continue };
+            let stored = page.swap_remove(at);
+            match fed {
+                Fed::Forget(seq) => {
+                    if let Some(entry) = self.queues.get(&outlet) {
+                        entry.outlet.give_room();
+                        self.group.acknowledge(MessageId { queue: entry.id, seq });
+                    }
+                }
+                Fed::Charge(_) => {
+                    self.charge(outlet, stored);
+                    charges = true;
+                }
+                Fed::Crashed(seq) => {
+                    confines = true;
+                    let failures = earlier(&stored);
+                    self.quarantine(outlet, seq, stored.kind.into(), Fate::CrashedTheProcess, failures, false);
+                }
+                Fed::Damaged(seq) => {
+                    confines = true;
+                    let failures = earlier(&stored);
+                    self.quarantine(outlet, seq, stored.kind.into(), Fate::Damaged, failures, false);
+                }
+                Fed::Push(_) => confines = !self.deliver(outlet, stored),
+                Fed::Try(seq) => {
+                    was_tried = true;
+                    self.suspects.tries(outlet, seq, self.began.elapsed());
+                    confines = !self.deliver(outlet, stored);
+                }
+            }
+        }
+        let is_held = self.queues.get(&outlet).is_some_and(|entry| entry.outlet.queue().is_held());
+        if is_held {
+            self.suspects.waits(outlet);
+        } else if !was_tried
+            && !charges
+            && let Some(next) = self.suspects.waits_no_more(outlet)
+        {
+            self.let_in(next);
+        }
+        // A charge must be durable before its message is read again.
+        !charges
+    }
+
+    /// The process died with this message under way.
+    fn charge(&mut self, outlet: u64, stored: Stored) {
+        let Some(entry) = self.queues.get(&outlet) else { return };
+        let change = Change::Charged {
+            id: MessageId { queue: entry.id, seq: stored.seq },
+            attempts: stored.attempts,
+            crashes: stored.crashes.saturating_add(1),
+            failures: stored.failures,
+        };
+        self.group.add(change, commit::Then::Charged { outlet, ticket: None });
+    }
+
+    /// Gives a message to its owner. Returns false if it goes into quarantine.
+    fn deliver(&mut self, outlet: u64, stored: Stored) -> bool {
+        let Some(entry) = self.queues.get_mut(&outlet) else { return true };
+        let seq = stored.seq;
+        let waited = self.ended == Ended::MachineStopped && entry.outlet.queue().is_inherited(seq);
+        let after_crash = stored.crashes > 0 || waited;
+        let asker = entry.askers.remove(&seq);
+        let (kind, mut failures): (Arc<str>, _) = (stored.kind.as_str().into(), earlier(&stored));
+        let ticket = Arc::new(Ticket::new(&entry.outlet, Arc::clone(&kind), stored, after_crash));
+        let fate = match entry.recipient.deliver(Arc::clone(&ticket), None, asker) {
+            // If the actor has ended, dropping the ticket gives the message back.
+            Ok(()) | Err(Undelivered::Gone) => return true,
+            Err(Undelivered::Spent) => Fate::Failed,
+            Err(Undelivered::Undecodable(text)) => {
+                failures.push(Failure::other(text));
+                Fate::Undecodable
+            }
+        };
+        ticket.leaves();
+        self.quarantine(outlet, seq, kind, fate, failures, false);
+        self.over(outlet, seq);
+        false
+    }
+
+    /// Controls whose predecessors are in the lane take their places.
+    fn let_controls_in(&mut self, outlet: u64) {
+        let Some(entry) = self.queues.get_mut(&outlet) else { return };
+        while let Some((after, _)) = entry.controls.front()
+            && entry.outlet.queue().has_pushed(*after)
+            && let Some((_, control)) = entry.controls.pop_front()
+        {
+            control();
+            entry.stop_at_control();
+            self.hungry.insert(outlet);
+        }
+    }
+}
+
+/// The failures that the store knows.
+fn earlier(stored: &Stored) -> Vec<Failure> {
+    stored.failures.iter().cloned().map(Failure::other).collect()
+}

@@ -1,0 +1,116 @@
+//! Opening the store, at first and after it has failed.
+//!
+//! Rule 27.13.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::super::inbox::{HandedOver, Input, Order};
+use super::super::outlet::Claimed;
+use super::{AcceptError, GROUP, News, StoreError, StoreErrorKind, Writer};
+
+/// How long the writer waits before it opens a failed store again, at first and at most.
+const AGAIN: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
+
+impl Writer {
+    /// Opens the store for the first time.
+    pub(super) async fn open(&mut self) {
+        self.open_until_it_works(true, None).await;
+    }
+
+    /// The store has failed. Opens it again, and claims the queues again.
+    pub(super) async fn outage(&mut self, text: String) {
+        self.listener.hear(News::Failed(text.clone()));
+        self.open_until_it_works(false, Some(text)).await;
+        let Some(marks) = self.marks.clone() else { return };
+        let numbers: Vec<u64> = self.queues.keys().copied().collect();
+        for number in numbers {
+            let Some(outlet) = self.queues.get(&number).map(|entry| Arc::clone(&entry.outlet)) else { continue };
+            match self.store.claim(&outlet.name).await {
+                Ok(claim) => {
+                    outlet.queue().reopened(claim.last);
+                    let marks = Arc::clone(&marks);
+                    outlet.set_claimed(Claimed { queue: claim.queue, fence: claim.fence, marks });
+                }
+                Err(error) => self.listener.hear(News::Failed(error.to_string())),
+            }
+            self.hungry.insert(number);
+        }
+    }
+
+    async fn open_until_it_works(&mut self, is_first: bool, mut failed: Option<String>) {
+        let mut pause = AGAIN.0;
+        loop {
+            if let Some(text) = &failed {
+                if !self.pause(pause, &text.clone()).await {
+                    return;
+                }
+                pause = (pause * 2).min(AGAIN.1);
+            }
+            match self.store.open(&self.owner).await {
+                Ok(opened) => {
+                    if is_first {
+                        self.ended = opened.ended;
+                    }
+                    self.marks = Some(opened.marks);
+                    if !opened.missing.is_empty() {
+                        self.listener.hear(News::Missing(opened.missing));
+                    }
+                    if failed.is_some() {
+                        self.listener.hear(News::Opened);
+                    }
+                    return;
+                }
+                Err(error) => {
+                    self.listener.hear(News::Failed(error.to_string()));
+                    failed = Some(error.to_string());
+                }
+            }
+        }
+    }
+
+    /// Waits, and answers those who would wait for the store. Returns `false` if the system ends meanwhile.
+    async fn pause(&mut self, pause: Duration, text: &str) -> bool {
+        let until = Instant::now() + pause;
+        loop {
+            for input in self.inbox.take(GROUP) {
+                self.meanwhile(input, text);
+            }
+            if self.closing.is_some() {
+                return false;
+            }
+            if tokio::time::timeout_at(until, self.inbox.arrived()).await.is_err() {
+                return true;
+            }
+        }
+    }
+
+    fn meanwhile(&mut self, input: Input, text: &str) {
+        match input {
+            Input::HandOver(message) if !message.is_told => self.refuse(message, text),
+            Input::Order(order) => refuse(order, text),
+            Input::Close(closed) => self.closing = Some(closed),
+            later => self.late.push_back(later),
+        }
+    }
+
+    fn refuse(&self, message: HandedOver, text: &str) {
+        self.inbox.give_room(message.bytes());
+        message.refuse(&AcceptError::StoreDown(text.into()));
+    }
+}
+
+fn refuse(order: Order, text: &str) {
+    let error = || StoreError::new(StoreErrorKind::Broken, text);
+    match order {
+        Order::Queues(reply) => super::answer(reply, Err(error())),
+        Order::Quarantined(_, reply) => super::answer(reply, Err(error())),
+        Order::Retry(_, reply)
+        | Order::Discard(_, reply)
+        | Order::Rename(_, _, reply)
+        | Order::DiscardQueue(_, reply)
+        | Order::Ready(reply) => super::answer(reply, Err(error())),
+    }
+}

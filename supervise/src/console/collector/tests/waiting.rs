@@ -1,0 +1,181 @@
+//! Actors that are stuck, start for long, wait for each other, or fall behind.
+
+use super::*;
+
+/// CON-06, CON-07: an actor at an await point is stuck only if a message waits behind it. An actor that is not at an await
+/// point blocks a thread.
+#[test]
+fn con_06_con_07_waiting_is_no_harm_unless_somebody_waits_behind() {
+    let poll = |waiting: u32| Sight {
+        handling: true,
+        parked: true,
+        pushed: 1 + waiting,
+        waiting: waiting as usize,
+        ..at(2, "poll", 7)
+    };
+    let mut collector = Collector::default();
+    for second in 0..600 {
+        assert!(look(&mut collector, second, &[poll(0)]).cards.is_empty(), "a long poll at second {second}");
+    }
+    assert!(look(&mut collector, 600, &[poll(3)]).cards.iter().all(|card| card.kind == Kind::Stuck));
+    let mut collector = Collector::default();
+    let cards: Vec<_> = (0..7).map(|second| look(&mut collector, second, &[poll(2)]).cards.len()).collect();
+    assert_eq!(cards, [0, 0, 0, 0, 0, 1, 1]);
+
+    let mut collector = Collector::default();
+    let blocks = Sight { parked: false, ..poll(0) };
+    assert!(look(&mut collector, 0, std::slice::from_ref(&blocks)).cards.is_empty());
+    let view = look(&mut collector, 1, &[blocks]);
+    assert_eq!(kinds(&view), [(Kind::BlocksThread, "/user/poll")]);
+    assert!(view.cards[0].says.contains("`serve`"), "{:?}", view.cards);
+}
+
+/// CON-06.
+#[test]
+fn con_06_of_those_that_start_for_long_only_the_lowest_has_a_card() {
+    let parent = Sight { state: NodeState::Starting, actor_type: "Parent", ..at(2, "parent", 7) };
+    let child = Sight { state: NodeState::Starting, ..at(3, "child", 8) };
+    let mut collector = Collector::default();
+    look(&mut collector, 0, &[parent.clone(), child.clone()]);
+    assert!(look(&mut collector, 4, &[parent.clone(), child.clone()]).cards.is_empty());
+    assert_eq!(kinds(&look(&mut collector, 5, &[parent, child])), [(Kind::SlowStart, "/user/parent/child")]);
+    let ends = Sight { state: NodeState::Stopping, ..at(2, "ends", 9) };
+    look(&mut collector, 10, std::slice::from_ref(&ends));
+    assert!(look(&mut collector, 19, std::slice::from_ref(&ends)).cards.is_empty());
+    assert_eq!(kinds(&look(&mut collector, 20, &[ends])), [(Kind::SlowEnd, "/user/ends")]);
+}
+
+fn asks(name: &'static str, key: u64, whom: &[u64], waiting: usize) -> Sight<'static> {
+    let waits_for = whom.to_vec();
+    Sight { handling: true, parked: true, pushed: 9, waiting, waits_for, ..at(2, name, key) }
+}
+
+/// CON-08: also while looks are so rare that the first one that finds them long in a message follows one that found them short.
+#[test]
+fn con_08_nobody_is_called_the_root_before_it_is_known_for_whom_it_waits() {
+    let mut collector = Collector::default();
+    let actors = [asks("ledger", 7, &[8], 2), asks("conn", 8, &[], 0)];
+    for second in [0, 5] {
+        assert!(look(&mut collector, second, &actors).cards.is_empty(), "second {second}");
+    }
+    assert_eq!(kinds(&look(&mut collector, 10, &actors)), [(Kind::Stuck, "/user/conn")]);
+    // One that waits for an actor that is well is stuck itself.
+    let mut collector = Collector::default();
+    for second in [0, 5] {
+        assert!(look(&mut collector, second, &[asks("ledger", 7, &[8], 2), at(2, "conn", 8)]).cards.is_empty());
+    }
+    let view = look(&mut collector, 10, &[asks("ledger", 7, &[8], 2), at(2, "conn", 8)]);
+    assert_eq!(kinds(&view), [(Kind::Stuck, "/user/ledger")]);
+}
+
+/// CON-08: of a chain, the root alone has a card, which says who is behind it.
+#[test]
+fn con_08_a_chain_of_three_names_its_root() {
+    let mut collector = Collector::default();
+    let actors = [asks("order", 6, &[7], 3), asks("ledger", 7, &[8], 2), asks("conn", 8, &[], 0)];
+    for second in 0..5 {
+        assert!(look(&mut collector, second, &actors).cards.is_empty(), "second {second}");
+    }
+    let view = look(&mut collector, 5, &actors);
+    assert_eq!((kinds(&view), view.ill), (vec![(Kind::Stuck, "/user/conn")], 3));
+    assert_eq!(
+        view.cards[0].says,
+        "In `serve` for 5 s: it waits at an `.await` and holds no thread. Its mailbox is empty. 2 actors wait for its answer: \
+         order → ledger → conn."
+    );
+    let mut listing = Listing::default();
+    look_for(&mut collector, &mut listing, 6, &actors);
+    let waits: Vec<_> = listing.lines.iter().filter_map(|row| row.waits_for.as_deref()).collect();
+    assert_eq!(waits, ["/user/ledger", "/user/conn"]);
+    let answered = [asks("order", 6, &[], 3), at(2, "ledger", 7), at(2, "conn", 8)];
+    look(&mut collector, 7, &answered);
+    assert!(
+        collector.waits.circles.is_empty() && !collector.waits.is_awaited(8),
+        "an answered ask leaves no edge"
+    );
+}
+
+/// CON-08.
+#[test]
+fn con_08_a_circle_is_a_deadlock() {
+    let mut collector = Collector::default();
+    let actors = [asks("a", 6, &[7], 3), asks("b", 7, &[6], 0), asks("outside", 8, &[6], 0)];
+    look(&mut collector, 0, &actors);
+    let view = look(&mut collector, 1, &actors);
+    assert_eq!(kinds(&view), [(Kind::Deadlock, "/user/a")]);
+    assert_eq!(
+        view.cards[0].says,
+        "a → b → a: each waits for the answer of the next one, in `serve`, `serve`, for 1 s. 3 messages wait behind \
+         it. 1 other actor waits for them."
+    );
+    let view = look(&mut collector, 6, &actors);
+    assert_eq!((kinds(&view), view.ill), (vec![(Kind::Deadlock, "/user/a")], 2), "its actors have no other card");
+}
+
+/// CON-08, for asks that the console does not see.
+#[test]
+fn con_08_beside_a_stuck_actor_stand_those_that_are_long_in_a_message() {
+    let waits =
+        |name, key, waiting| Sight { handling: true, parked: true, pushed: 5, waiting, ..at(2, name, key) };
+    let mut collector = Collector::default();
+    look(&mut collector, 0, &[waits("root", 6, 0)]);
+    let actors = [waits("root", 6, 0), waits("ledger", 7, 0), waits("order", 8, 3)];
+    look(&mut collector, 1, &actors);
+    assert!(look(&mut collector, 5, &actors).mentioned.is_empty(), "nobody is stuck");
+    let view = look(&mut collector, 6, &actors);
+    assert_eq!(kinds(&view), [(Kind::Stuck, "/user/order")]);
+    let mentioned: Vec<_> = view.mentioned.iter().map(|mention| (&*mention.path, mention.since)).collect();
+    assert_eq!(mentioned, [("/user/root", secs(0)), ("/user/ledger", secs(1))]);
+    assert!(text("shop", &view).contains("/user/root in `serve` for 6 s"));
+    let many: Vec<_> = (10..40).map(|key| waits("one", key, 0)).collect();
+    look(&mut collector, 10, &many);
+    assert_eq!(look(&mut collector, 20, &many).mentioned.len(), 0);
+}
+
+#[test]
+fn alike_actors_have_one_card_that_names_the_worst() {
+    let stuck = |name, key, waiting: usize| Sight {
+        handling: true,
+        parked: true,
+        pushed: 1 + u32::try_from(waiting).expect("few"),
+        waiting,
+        ..at(2, name, key)
+    };
+    let actors = [stuck("a", 7, 1), stuck("b", 8, 40), stuck("c", 9, 2)];
+    let mut collector = Collector::default();
+    look(&mut collector, 0, &actors);
+    let view = look(&mut collector, 5, &actors);
+    assert_eq!(kinds(&view), [(Kind::Stuck, "/user/b")]);
+    assert_eq!((view.cards[0].actors, view.ill), (3, 3));
+}
+
+/// A bounded mailbox and an unbounded one, which grow at three looks, or in which a message waits ten
+/// seconds.
+#[test]
+fn falling_behind_is_growing_for_three_looks_or_waiting_for_ten_seconds() {
+    let mut collector = Collector::default();
+    let mut handled = 0;
+    let mut busy = |collector: &mut Collector, second: u64, waiting: usize, capacity| {
+        handled += 100;
+        let pushed = handled + u32::try_from(waiting).expect("few");
+        let actor = Sight { handling: true, parked: true, pushed, waiting, capacity, ..at(2, "audit", 7) };
+        kinds(&look(collector, second, &[actor])).iter().map(|card| card.0).collect::<Vec<_>>()
+    };
+    let cards: Vec<_> = [900, 1_000, 1_100, 1_200, 1_150]
+        .iter()
+        .zip(1..)
+        .map(|(&n, s)| busy(&mut collector, s, n, None))
+        .collect();
+    assert_eq!(cards, [vec![], vec![], vec![], vec![Kind::FallingBehind], vec![]]);
+    let mut collector = Collector::default();
+    let cards: Vec<_> =
+        [60, 79, 80, 81].iter().zip(1..).map(|(&n, s)| busy(&mut collector, s, n, Some(100))).collect();
+    assert_eq!(cards, [vec![], vec![], vec![], vec![Kind::FallingBehind]]);
+    let mut collector = Collector::default();
+    let idle = |pushed| Sight { handling: true, parked: true, pushed, waiting: 500, ..at(2, "slow", 7) };
+    for second in 0..=10 {
+        // It takes up one message a second: each message waits for long.
+        let view = look(&mut collector, second, &[idle(500 + u32::try_from(second).expect("few"))]);
+        assert_eq!(view.cards.len(), usize::from(second == 10), "second {second}");
+    }
+}

@@ -1,0 +1,5 @@
+mod orders;
+mod sessions;
+
+pub use orders::Shop;
+pub use sessions::Registry;

@@ -1,0 +1,86 @@
+//! The window and the capacity.
+//!
+//! Rules 27.10 and 27.17.
+
+use std::time::Duration;
+
+use supervise::SendErrorReason;
+use supervise::prelude::*;
+use supervise::testkit::TestSystem;
+
+use crate::orders::{Does, World, order, that};
+
+/// Keeps what it is told to.
+#[actor(mailbox = durable(capacity = 10, window = 4))]
+struct Small {
+    world: World,
+}
+
+#[actor]
+impl Small {
+    #[handler]
+    async fn place(&mut self, number: u32) {
+        self.world.gate.notified().await;
+        self.world.note(number);
+    }
+}
+
+#[supervise::test]
+async fn dur_33_the_eleventh_message_comes_back_or_waits(system: &TestSystem) {
+    let world = World::default();
+    let inner = world.clone();
+    let small = system.spawn("small", move || Small { world: inner.clone() }).expect("the name is free");
+    for number in 0..10 {
+        small.place(number).tell().expect("there is room");
+    }
+    let back = small.place(10).tell().expect_err("there is none");
+    assert_eq!(back.reason(), SendErrorReason::MailboxFull);
+    let sender = small.clone();
+    let accepted = tokio::spawn(async move { sender.place(11).accepted().await });
+    system.advance(Duration::from_secs(1)).await;
+    assert!(!accepted.is_finished());
+    world.gate.notify_one();
+    system.settle().await;
+    assert!(accepted.await.expect("no panic").is_ok(), "one was handled");
+    for _ in 0..20 {
+        world.gate.notify_one();
+        system.settle().await;
+    }
+    assert_eq!(world.begun(), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 11]);
+}
+
+#[supervise::test]
+async fn dur_32_a_window_holds_a_few_of_many_and_keeps_their_order(system: &TestSystem) {
+    let world = World::default();
+    let orders = world.spawn(system);
+    orders.place(that(0, Does::Wait)).accepted().await.expect("the store works");
+    for number in 1..900 {
+        orders.place(order(number)).tell().expect("there is room");
+    }
+    system.settle().await;
+    let glimpse = supervise::testkit::waiting(&orders);
+    assert!(glimpse <= 8, "{glimpse} messages in memory");
+    world.gate.notify_one();
+    system.settle().await;
+    assert!(world.begun().into_iter().eq(0..900));
+}
+
+#[supervise::test]
+async fn dur_34_an_ask_beyond_the_window_is_answered_in_its_turn(system: &TestSystem) {
+    let world = World::default();
+    let orders = world.spawn(system);
+    orders.place(that(0, Does::Wait)).accepted().await.expect("the store works");
+    for number in 1..50 {
+        orders.place(order(number)).tell().expect("there is room");
+    }
+    let asker = orders.clone();
+    let asked = tokio::spawn(async move { asker.place(order(50)).await });
+    let giving_up = orders.clone();
+    let gone = tokio::spawn(async move { giving_up.place(order(51)).timeout(Duration::from_secs(1)).await });
+    system.advance(Duration::from_secs(2)).await;
+    assert!(!asked.is_finished() && gone.await.expect("no panic").is_err());
+    world.gate.notify_one();
+    system.settle().await;
+    assert_eq!(asked.await.expect("no panic").expect("it is handled"), 50);
+    assert!(world.begun().into_iter().eq(0..=51), "its asker is gone, and it is handled all the same");
+}

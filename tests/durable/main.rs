@@ -1,0 +1,13 @@
+//! Durable mailboxes on the test's clock, with a store in memory. The cases are named after the list DUR-01 to DUR-44.
+//!
+//! Rules 27.1 and the others of that section.
+
+mod accepting;
+mod bounds;
+mod crashes;
+mod ends;
+mod failures;
+mod names;
+mod orders;
+mod quarantine;
+mod suspects;

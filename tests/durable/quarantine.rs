@@ -1,0 +1,165 @@
+//! Quarantine, damage, and the stash.
+//!
+//! Rules 27.7, 27.8, 27.14 and 27.15.
+
+use supervise::DeadLetterReason;
+use supervise::durable::Fate;
+use supervise::prelude::*;
+use supervise::testkit::{Crash, TestSystem};
+
+use crate::orders::{Does, World, order, that};
+
+#[supervise::test]
+async fn dur_41_a_retry_goes_last_and_a_discarded_message_is_gone_also_after_a_crash(system: &TestSystem) {
+    let world = World::default();
+    let orders = world.spawn(system);
+    for number in 1..=2 {
+        orders.place(that(number, Does::Fail(4))).tell().expect("there is room");
+    }
+    system.settle().await;
+    system.allow_failures();
+    system.allow_dead_letters();
+    let quarantined = system.store().quarantined("/user/orders").await.expect("the store works");
+    let [first, second] = &quarantined[..] else { panic!("{quarantined:?}") };
+    orders.place(that(8, Does::Wait)).accepted().await.expect("the store works");
+    orders.place(order(9)).accepted().await.expect("the store works");
+    system.store().retry(first.id).await.expect("the store works");
+    system.store().discard(second.id).await.expect("the store works");
+    let before = world.seen().len();
+    let next = system.crash(Crash::Process).await;
+    next.allow_failures();
+    world.gate.notify_one();
+    world.spawn(&next);
+    next.settle().await;
+    let seen = &world.seen()[before..];
+    let begun: Vec<u32> = seen.iter().map(|seen| seen.number).collect();
+    assert!(begun.starts_with(&[8, 9, 1]) || begun.starts_with(&[8, 8, 9, 1]), "{begun:?}");
+    let again = seen.iter().find(|seen| seen.number == 1).expect("it is retried");
+    assert_eq!(again.attempt, 1);
+    assert_ne!(again.id, first.id);
+    next.allow_dead_letters();
+}
+
+#[supervise::test]
+async fn dur_29_a_damaged_message_is_quarantined_and_its_neighbours_are_handled(system: &TestSystem) {
+    let world = World::default();
+    let orders = world.spawn(system);
+    orders.place(that(1, Does::Wait)).accepted().await.expect("the store works");
+    orders.place(order(2)).accepted().await.expect("the store works");
+    system.settle().await;
+    orders.actor_ref().stop();
+    world.gate.notify_one();
+    system.expect_terminated(&orders).await;
+    orders.actor_ref();
+    let before = world.begun().len();
+    system.store().damage("/user/orders");
+    world.spawn(system);
+    system.settle().await;
+    assert_eq!(system.expect_quarantined("/user/orders").await.1, Fate::Damaged);
+    let after = world.begun();
+    assert!(after[before..].is_empty() || after[before..] == [2], "{after:?}");
+}
+
+/// Sets messages aside until it is ready.
+#[actor(mailbox = durable)]
+struct Picky {
+    is_ready: bool,
+    world: World,
+}
+
+#[actor]
+impl Picky {
+    #[handler]
+    fn place(&mut self, number: u32) {
+        self.world.note(number);
+    }
+
+    #[handler]
+    async fn get_ready(&mut self) {
+        self.is_ready = true;
+        self.world.note(0);
+    }
+
+    #[handler]
+    async fn wait(&mut self) {
+        self.world.gate.notified().await;
+    }
+
+    #[stash_while]
+    fn unwanted(&self, message: &PickyMessage) -> bool {
+        !self.is_ready && matches!(message, PickyMessage::Place { .. })
+    }
+}
+
+#[supervise::test]
+async fn dur_38_a_stashed_message_comes_again_in_its_place(system: &TestSystem) {
+    let world = World::default();
+    let spawn = |system: &TestSystem| {
+        let world = world.clone();
+        system.spawn("picky", move || Picky { is_ready: false, world: world.clone() }).expect("the name is free")
+    };
+    let picky = spawn(system);
+    for number in 1..=3 {
+        picky.place(number).accepted().await.expect("the store works");
+    }
+    picky.wait().accepted().await.expect("the store works");
+    system.settle().await;
+    assert_eq!(world.begun(), [] as [u32; 0]);
+    let next = system.crash(Crash::Process).await;
+    world.gate.notify_one();
+    let picky = spawn(&next);
+    next.settle().await;
+    picky.get_ready().await.expect("it is handled");
+    next.settle().await;
+    assert_eq!(world.begun(), [0, 1, 2, 3]);
+}
+
+/// Fails each message once.
+#[actor(mailbox = durable(redeliver = 1))]
+struct Brittle {
+    world: World,
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("brittle")]
+struct Broken;
+
+#[actor]
+impl Brittle {
+    #[handler(batch = 8)]
+    fn place(&mut self, numbers: Vec<u32>, ctx: &mut Context<Self>) -> Result<(), Broken> {
+        let attempt = ctx.delivery().map(|delivery| delivery.attempt());
+        if attempt == Some(1) {
+            return Err(Broken);
+        }
+        numbers.into_iter().for_each(|number| self.world.note(number));
+        Ok(())
+    }
+
+    #[handler(redeliver = 2)]
+    fn stubborn(&mut self, number: u32, ctx: &mut Context<Self>) -> Result<(), Broken> {
+        self.world.note(number + ctx.delivery().map_or(0, |delivery| delivery.attempt()));
+        Err(Broken)
+    }
+}
+
+#[supervise::test]
+async fn a_batch_is_acknowledged_and_charged_as_a_whole(system: &TestSystem) {
+    let world = World::default();
+    let inner = world.clone();
+    let brittle = system.spawn("brittle", move || Brittle { world: inner.clone() }).expect("the name is free");
+    for number in 1..=5 {
+        brittle.place(number).tell().expect("there is room");
+    }
+    system.settle().await;
+    let mut begun = world.begun();
+    begun.sort_unstable();
+    assert_eq!(begun, [1, 2, 3, 4, 5]);
+    system.allow_failures();
+    brittle.stubborn(10).accepted().await.expect("the store works");
+    system.settle().await;
+    assert_eq!(world.begun()[5..], [11, 12, 13], "the handler's own `redeliver`");
+    let letter = system.expect_dead_letter(&brittle).await;
+    assert_eq!((letter.reason, letter.message, letter.deliveries), (DeadLetterReason::Quarantined, "Stubborn", 3));
+    assert!(letter.failures[0].downcast_ref::<Broken>().is_some());
+}

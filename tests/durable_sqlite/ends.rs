@@ -1,0 +1,163 @@
+//! How the last process ended, and what the marks say about it.
+
+use std::time::{Duration, SystemTime};
+
+use supervise::durable::{Appended, Change, Ended, Fate, Seq, StoreErrorKind};
+
+use crate::fixture::{Desk, Folder, append, handled, id, keyed, small};
+
+#[tokio::test]
+async fn dur_03_what_was_handled_after_the_last_group_is_not_handled_again_when_the_process_dies() {
+    let folder = Folder::new();
+    let mut desk = Desk::open(folder.store()).await;
+    let queue = desk.claim("orders").await.queue;
+    desk.commit((0..5).map(|_| append(queue, b"x"))).await;
+    desk.opened.marks.begun(queue, Seq(1), Seq(0));
+    desk.opened.marks.begun(queue, Seq(4), Seq(3));
+    drop(desk);
+    let mut desk = Desk::open(folder.store()).await;
+    assert_eq!(desk.opened.ended, Ended::ProcessDied);
+    let claim = desk.claim("orders").await;
+    assert_eq!((claim.handled, claim.begun, claim.waiting), (Seq(3), Some(Seq(4)), 2));
+    assert_eq!(desk.numbers(queue).await, [4, 5]);
+}
+
+#[tokio::test]
+async fn dur_04_what_was_handled_after_the_last_group_is_handled_again_when_the_power_fails() {
+    let folder = Folder::new();
+    let mut desk = Desk::open(folder.store()).await;
+    let queue = desk.claim("orders").await.queue;
+    desk.commit((0..5).map(|_| append(queue, b"x"))).await;
+    // These marks are on disk, the next ones are not.
+    desk.opened.marks.begun(queue, Seq(2), Seq(1));
+    let on_disk = std::fs::read(folder.beside("-marks")).expect("they are there");
+    desk.opened.marks.begun(queue, Seq(4), Seq(3));
+    desk.commit([append(queue, b"x")]).await;
+    drop(desk);
+    std::fs::write(folder.beside("-marks"), on_disk).expect("they can be written");
+    let mut desk = Desk::try_open(small(folder.store()).boot("the next one")).await.expect("it opens");
+    assert_eq!(desk.opened.ended, Ended::MachineStopped);
+    let claim = desk.claim("orders").await;
+    assert_eq!((claim.handled, claim.begun), (Seq(1), None), "what the marks know is true, and not all there is");
+    assert_eq!(desk.numbers(queue).await, [2, 3, 4, 5, 6]);
+}
+
+#[tokio::test]
+async fn marks_that_the_power_cut_has_spoilt_are_not_believed() {
+    for spoil in [|bytes: &mut Vec<u8>| bytes.fill(0xa5), |bytes: &mut Vec<u8>| bytes.fill(0), Vec::clear] {
+        let folder = Folder::new();
+        let mut desk = Desk::open(folder.store()).await;
+        let queue = desk.claim("orders").await.queue;
+        desk.commit((0..3).map(|_| append(queue, b"x"))).await;
+        desk.opened.marks.begun(queue, Seq(3), Seq(2));
+        drop(desk);
+        let mut bytes = std::fs::read(folder.beside("-marks")).expect("they are there");
+        spoil(&mut bytes);
+        std::fs::write(folder.beside("-marks"), bytes).expect("they can be written");
+        // Within the same boot nobody but the disk can have done that.
+        let error = Desk::try_open(small(folder.store())).await.err().expect("it is damage");
+        assert_eq!(error.kind, StoreErrorKind::Damaged, "{error}");
+        let mut desk = Desk::try_open(small(folder.store()).boot("the next one")).await.expect("it opens");
+        assert_eq!(desk.numbers(queue).await, [1, 2, 3]);
+        // They are good again.
+        desk.claim("orders").await;
+        desk.opened.marks.begun(queue, Seq(2), Seq(1));
+        drop(desk);
+        let mut desk = Desk::try_open(small(folder.store()).boot("the next one")).await.expect("it opens");
+        assert_eq!(desk.claim("orders").await.begun, Some(Seq(2)));
+    }
+}
+
+#[tokio::test]
+async fn where_the_boot_is_not_known_every_unclean_end_is_the_machines() {
+    let folder = Folder::new();
+    let open = || Desk::try_open(small(folder.store()).boot(""));
+    drop(open().await.expect("it is new"));
+    let desk = open().await.expect("it opens");
+    assert_eq!(desk.opened.ended, Ended::MachineStopped);
+    desk.close().await;
+    assert_eq!(open().await.expect("it opens").opened.ended, Ended::Cleanly);
+}
+
+#[tokio::test]
+async fn a_message_under_way_is_charged_once() {
+    let folder = Folder::new();
+    let mut desk = Desk::open(folder.store()).await;
+    let queue = desk.claim("orders").await.queue;
+    desk.commit((0..3).map(|_| append(queue, b"x"))).await;
+    desk.opened.marks.begun(queue, Seq(1), Seq(0));
+    drop(desk);
+    // Processes die before they can charge it.
+    for _ in 0..3 {
+        let mut desk = Desk::open(folder.store()).await;
+        assert_eq!(desk.claim("orders").await.begun, Some(Seq(1)));
+    }
+    let mut desk = Desk::open(folder.store()).await;
+    desk.claim("orders").await;
+    desk.commit([Change::Charged { id: id(queue, 1), attempts: 0, crashes: 1, failures: Vec::new() }]).await;
+    drop(desk);
+    // It was charged, and not begun again.
+    let mut desk = Desk::open(folder.store()).await;
+    assert_eq!(desk.claim("orders").await.begun, None);
+    assert_eq!(desk.all(queue).await[0].crashes, 1);
+}
+
+#[tokio::test]
+async fn dur_40_a_clean_end_charges_nobody() {
+    let folder = Folder::new();
+    let mut desk = Desk::open(folder.store()).await;
+    let queue = desk.claim("orders").await.queue;
+    desk.commit((0..100).map(|_| append(queue, b"x"))).await;
+    desk.opened.marks.begun(queue, Seq(1), Seq(0));
+    desk.close().await;
+    assert!(!folder.beside("-wal").exists(), "the file may be moved alone");
+    std::fs::remove_file(folder.beside("-marks")).expect("they are there");
+    let mut desk = Desk::open(folder.store()).await;
+    assert_eq!(desk.opened.ended, Ended::Cleanly);
+    let claim = desk.claim("orders").await;
+    assert_eq!((claim.waiting, claim.begun), (100, None));
+}
+
+#[tokio::test]
+async fn dur_37_a_key_is_remembered_for_ten_minutes_after_its_message_was_handled() {
+    let folder = Folder::new();
+    let clock = std::sync::Arc::new(std::sync::atomic::AtomicU64::new(0));
+    let open = || {
+        let clock = clock.clone();
+        let now =
+            move || SystemTime::UNIX_EPOCH + Duration::from_secs(clock.load(std::sync::atomic::Ordering::Relaxed));
+        Desk::try_open(small(folder.store()).clock(now))
+    };
+    let at = |seconds| clock.store(seconds, std::sync::atomic::Ordering::Relaxed);
+    let mut desk = open().await.expect("it is new");
+    let queue = desk.claim("orders").await.queue;
+    let order = || [keyed(queue, b"x", Some("order-17"))];
+    assert_eq!(desk.commit(order()).await, [Appended::Stored(Seq(1))]);
+    at(3600);
+    assert_eq!(desk.commit(order()).await, [Appended::Known], "its message waits");
+    desk.commit([handled(queue, 1)]).await;
+    drop(desk);
+    let mut desk = open().await.expect("it opens");
+    at(3600 + 599);
+    assert_eq!(desk.commit(order()).await, [Appended::Known], "9:59 later, across a crash");
+    at(3600 + 600);
+    assert_eq!(desk.commit(order()).await, [Appended::Stored(Seq(2))], "10 minutes later");
+    // In quarantine it is remembered, discarded for 10 minutes more.
+    desk.commit([Change::Quarantine { id: id(queue, 2), fate: Fate::Failed, failures: Vec::new() }]).await;
+    at(20_000);
+    assert_eq!(desk.commit(order()).await, [Appended::Known], "in quarantine");
+    desk.commit([Change::Discard(id(queue, 2))]).await;
+    at(20_599);
+    assert_eq!(desk.commit(order()).await, [Appended::Known], "discarded 9:59 ago");
+    at(20_600);
+    assert_eq!(desk.commit(order()).await, [Appended::Stored(Seq(3))], "discarded 10 minutes ago");
+    // Expired keys are deleted.
+    desk.commit([handled(queue, 3)]).await;
+    at(30_000);
+    desk.commit([]).await;
+    desk.close().await;
+    let left: i64 = rusqlite::Connection::open(folder.store())
+        .and_then(|file| file.query_row("SELECT count(*) FROM key", (), |row| row.get(0)))
+        .expect("it can be read");
+    assert_eq!(left, 0);
+}

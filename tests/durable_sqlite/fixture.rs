@@ -1,0 +1,143 @@
+//! A store in a folder of its own, and short ways to use it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, SystemTime};
+
+use supervise::durable::{
+    Append, Appended, Change, Claim, CommitError, Group, MessageId, MessageStore, Opened, Owner, Quarantined,
+    QueueId, QueueRow, Room, Seq, SqliteStore, StoreError, Stored,
+};
+
+/// A folder that is removed at the end.
+pub struct Folder(PathBuf);
+
+impl Folder {
+    pub fn new() -> Self {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        // Where there is a disk in memory, a sync takes no time.
+        let memory = PathBuf::from("/dev/shm");
+        let parent = if memory.is_dir() { memory } else { std::env::temp_dir() };
+        let path = parent.join(format!("supervise-durable-{}-{number}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("the folder can be created");
+        Self(path)
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// The path of a store in it.
+    pub fn store(&self) -> PathBuf {
+        self.0.join("shop.mailbox")
+    }
+
+    /// The path of a file beside the store.
+    pub fn beside(&self, ending: &str) -> PathBuf {
+        self.0.join(format!("shop.mailbox{ending}"))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What is left is in a temporary folder.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A store whose reserve takes no time to write.
+pub fn small(path: impl AsRef<Path>) -> SqliteStore {
+    SqliteStore::new(path).reserve(4096)
+}
+
+/// An open store.
+pub struct Desk {
+    pub store: SqliteStore,
+    pub opened: Opened,
+}
+
+impl Desk {
+    pub async fn open(path: impl AsRef<Path>) -> Self {
+        Self::try_open(small(path)).await.unwrap_or_else(|error| panic!("it does not open: {error}"))
+    }
+
+    pub async fn try_open(mut store: SqliteStore) -> Result<Self, StoreError> {
+        let opened = store.open(&Owner::new("test")).await?;
+        Ok(Self { store, opened })
+    }
+
+    pub async fn claim(&mut self, queue: &str) -> Claim {
+        self.store.claim(queue).await.expect("the queue is free")
+    }
+
+    pub async fn commit(&mut self, changes: impl IntoIterator<Item = Change>) -> Vec<Appended> {
+        self.try_commit(changes).await.expect("the group is durable")
+    }
+
+    pub async fn try_commit(
+        &mut self,
+        changes: impl IntoIterator<Item = Change>,
+    ) -> Result<Vec<Appended>, CommitError> {
+        self.store.commit(&Group { changes: changes.into_iter().collect() }).await
+    }
+
+    pub async fn all(&mut self, queue: QueueId) -> Vec<Stored> {
+        self.try_all(queue).await.expect("the queue can be read")
+    }
+
+    pub async fn try_all(&mut self, queue: QueueId) -> Result<Vec<Stored>, StoreError> {
+        self.store.page(queue, Seq(0), Room { messages: usize::MAX, bytes: usize::MAX }).await
+    }
+
+    pub async fn numbers(&mut self, queue: QueueId) -> Vec<u64> {
+        self.all(queue).await.iter().map(|stored| stored.seq.0).collect()
+    }
+
+    pub async fn queues(&mut self) -> Vec<QueueRow> {
+        self.store.queues().await.expect("the queues can be listed")
+    }
+
+    pub async fn quarantined(&mut self, queue: &str) -> Vec<Quarantined> {
+        self.store.quarantined(queue).await.expect("the quarantine can be listed")
+    }
+
+    pub async fn close(self) {
+        Box::new(self.store).close().await.expect("it closes");
+    }
+}
+
+pub fn append(queue: QueueId, body: &[u8]) -> Change {
+    keyed(queue, body, None)
+}
+
+pub fn keyed(queue: QueueId, body: &[u8], key: Option<&str>) -> Change {
+    let (kind, key) = ("order".to_owned(), key.map(str::to_owned));
+    Change::Append(Append { queue, kind, body: Arc::from(body), accepted_at: moment(), key })
+}
+
+pub fn handled(queue: QueueId, seq: u64) -> Change {
+    Change::Handled(id(queue, seq))
+}
+
+pub fn id(queue: QueueId, seq: u64) -> MessageId {
+    MessageId { queue, seq: Seq(seq) }
+}
+
+pub fn moment() -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_secs(1_790_000_000)
+}
+
+/// Copies the files of a store.
+pub fn copy(from: &Path, to: &Path) {
+    for ending in ["", "-wal", "-marks"] {
+        let file = |path: &Path| PathBuf::from(format!("{}{ending}", path.display()));
+        match std::fs::copy(file(from), file(to)) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                let _ = std::fs::remove_file(file(to));
+            }
+            other => drop(other.expect("the file can be copied")),
+        }
+    }
+}

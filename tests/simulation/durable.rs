@@ -1,0 +1,65 @@
+//! Durable mailboxes without a runtime: every interleaving of a small world with two queues, three messages, failures, a full store and
+//! two crashes of either kind.
+//!
+//! The world performs what [`Queue`] and [`Suspects`] decide, as the writer and the cells do, one action at a time. After each action
+//! the invariants are checked, and from each state the world must be able to end: everything that was accepted is
+//! handled or in quarantine.
+//!
+//! Rules 27.1, 27.4, 27.6, 27.7 and 27.9.
+
+mod world;
+
+use std::collections::{HashSet, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use self::world::{Action, Limits, World};
+
+/// A number for a state, because millions of states are too much to keep.
+fn fingerprint(world: &World) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    world.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Visits every state of a world, and returns how many there are.
+fn explore(limits: Limits) -> usize {
+    let first = World::new(limits);
+    let mut known = HashSet::from([fingerprint(&first)]);
+    let mut waiting = VecDeque::from([(first, Vec::new())]);
+    while let Some((world, path)) = waiting.pop_front() {
+        for action in world.actions() {
+            let mut next = world.clone();
+            let mut path: Vec<Action> = path.clone();
+            path.push(action);
+            let wrong = next.act(action).and_then(|()| next.check());
+            assert_eq!(wrong, Ok(()), "after {path:?}\n{next:#?}");
+            if known.insert(fingerprint(&next)) {
+                let mut end = next.clone();
+                assert_eq!(end.run_to_its_end(), Ok(()), "after {path:?}\n{end:#?}");
+                waiting.push_back((next, path));
+            }
+        }
+    }
+    known.len()
+}
+
+#[test]
+fn what_was_accepted_is_handled_or_in_quarantine_after_one_queue_and_two_crashes() {
+    let limits = Limits { queues: 1, messages: 3, window: 2, failures: 1, crashes: 2, stops: 0, fulls: 1 };
+    let states = explore(limits);
+    assert!(states > 1_000, "{states} states are not every interleaving");
+}
+
+#[test]
+fn what_was_accepted_is_handled_or_in_quarantine_after_failures_and_stops() {
+    let limits = Limits { queues: 1, messages: 3, window: 1, failures: 3, crashes: 1, stops: 1, fulls: 0 };
+    let states = explore(limits);
+    assert!(states > 1_000, "{states} states are not every interleaving");
+}
+
+#[test]
+fn suspects_of_two_queues_are_tried_one_after_the_other() {
+    let limits = Limits { queues: 2, messages: 3, window: 1, failures: 0, crashes: 2, stops: 0, fulls: 0 };
+    let states = explore(limits);
+    assert!(states > 1_000, "{states} states are not every interleaving");
+}
