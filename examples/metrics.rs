@@ -28,7 +28,11 @@ const SESSIONS: usize = 40;
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let seconds: Option<u64> = std::env::args().nth(1).map(|argument| argument.parse()).transpose()?;
+    let seconds: Result<Option<u64>, _> = std::env::args().nth(1).map(|argument| argument.parse()).transpose();
+    let Ok(seconds) = seconds else {
+        eprintln!("usage: metrics [SECONDS until it ends, by default for ever]");
+        std::process::exit(2);
+    };
     // First the recorder: what is recorded before goes nowhere.
     PrometheusBuilder::new().with_http_listener(ADDRESS).install()?;
     let system = ActorSystem::new("shop");

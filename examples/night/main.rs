@@ -19,9 +19,13 @@ use self::shop::Shop;
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let mut arguments = std::env::args().skip(1);
-    let sessions = arguments.next().map_or(Ok(100_000), |argument| argument.parse())?;
-    let seconds: Option<u64> = arguments.next().map(|argument| argument.parse()).transpose()?;
+    let numbers: Result<Vec<u64>, _> = std::env::args().skip(1).map(|argument| argument.parse()).collect();
+    let Some(numbers) = numbers.ok().filter(|numbers| numbers.len() <= 2) else {
+        eprintln!("usage: night [SESSIONS, by default 100000] [SECONDS until it ends, by default for ever]");
+        std::process::exit(2);
+    };
+    let sessions = usize::try_from(numbers.first().copied().unwrap_or(100_000))?;
+    let seconds = numbers.get(1).copied();
     tracing_subscriber::fmt().with_writer(std::io::stderr).init();
     let system = ActorSystem::new("shop");
     let console = Console::of(&system).allow_actions(Token::random()).serve("127.0.0.1:6670")?;

@@ -122,6 +122,10 @@ fn nam_12_what_is_no_path_is_refused() {
     {
         assert!(matches!(text.parse::<ActorPath>(), Err(InvalidPath::System { .. })), "{text}");
     }
+    for text in ["supervise://s@/a", "supervise://s@:1/a", "supervise://s@h:x/a", "supervise://s@h:70000/a"] {
+        assert!(matches!(text.parse::<ActorPath>(), Err(InvalidPath::System { .. })), "{text}");
+    }
+    assert!("supervise://s@h:1/a".parse::<ActorPath>().is_ok(), "the address of another node");
     for text in
         ["supervise://s//a", "supervise://s/user//b", "supervise://s/a/", "supervise://s/ü", "supervise://s/a#1"]
     {

@@ -146,10 +146,10 @@ impl FromStr for ActorPath {
     fn from_str(text: &str) -> Result<Self, InvalidPath> {
         let rest = text.strip_prefix(SCHEME).ok_or_else(|| InvalidPath::Scheme(text.to_owned()))?;
         let (system, local) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-        let (system_name, address) = system.split_once('@').unwrap_or((system, "-"));
+        let (system_name, address) = system.split_once('@').map_or((system, None), |(name, at)| (name, Some(at)));
         let is_invalid = |reason| InvalidPath::System { text: text.to_owned(), reason };
         check_system_name(system_name).map_err(is_invalid)?;
-        check_element(address).map_err(is_invalid)?;
+        address.map_or(Ok(()), check_address).map_err(is_invalid)?;
         let local = local.strip_prefix('/').unwrap_or(local);
         if local.is_empty() {
             return Ok(Self::from_elements(system, std::iter::empty()));
@@ -199,6 +199,9 @@ impl fmt::Display for Uid {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidName {
+    /// The address of a node has no host or no port.
+    #[error("the address `{0}` is not of the form `host:port`")]
+    Address(String),
     /// It is empty.
     #[error("a name must not be empty")]
     Empty,
@@ -252,6 +255,17 @@ pub(crate) fn check_element(name: &str) -> Result<(), InvalidName> {
         }
     }
     Ok(())
+}
+
+/// The address of a node: `host:port`.
+fn check_address(address: &str) -> Result<(), InvalidName> {
+    check_element(address)?;
+    let (host, port) = address.rsplit_once(':').unwrap_or((address, ""));
+    if host.is_empty() || port.parse::<u16>().is_err() {
+        Err(InvalidName::Address(address.to_owned()))
+    } else {
+        Ok(())
+    }
 }
 
 /// Whether a name may contain this character, apart from `%`.

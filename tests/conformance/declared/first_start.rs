@@ -119,7 +119,7 @@ async fn otp_08_nothing_dies_for_good_when_the_limit_of_a_field_is_escalated(sys
         .await;
     assert_eq!((&reached.0, &reached.1), (&service.actor_ref().path(), &db));
     assert_eq!(reached.2.origin(), Some(&db), "the failure says where it began");
-    let lines = log.errors().into_iter().filter(|line| line.contains("limit")).collect::<Vec<_>>();
+    let lines = log.errors().into_iter().filter(|line| line.contains("limit is reached")).collect::<Vec<_>>();
     let [line] = &lines[..] else { panic!("{lines:?}") };
     for said in ["/user/service/db", "entity not found", "3 restarts within 1 min", "service fails"] {
         assert!(line.contains(said), "`{said}` is missing: {line}");

@@ -45,7 +45,10 @@ impl Listener {
             );
             return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
         }
-        let listener = TcpListener::bind(&*addresses)?;
+        let listener = TcpListener::bind(&*addresses).map_err(|error| {
+            let text = format!("the console cannot listen on {addresses:?}: {error}");
+            io::Error::new(error.kind(), text)
+        })?;
         listener.set_nonblocking(true)?;
         Ok(Self::Tcp(listener))
     }
