@@ -5,6 +5,7 @@
 mod accepting;
 mod bounds;
 mod crashes;
+mod edges;
 mod ends;
 mod failures;
 mod names;

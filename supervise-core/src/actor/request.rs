@@ -79,7 +79,7 @@ impl<'a, A: Actor, T> Request<'a, A, T> {
     }
 }
 
-impl<'a, A: Actor, T, K> Request<'a, A, T, K> {
+impl<A: Actor, T, K> Request<'_, A, T, K> {
     /// If the actor is idle, an ask runs the handler in the poll that sends the message, instead of waking a carrier task.
     /// Meant for handlers that return at once. `#[handler(inline)]` makes such requests.
     /// Rule [1.8](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-1.8).
@@ -169,12 +169,12 @@ impl<'a, A: Actor, T: Send + 'static, K> Request<'a, A, T, K> {
                 let name = A::message_name(&message);
                 self.to.core().lose(name, DeadLetterReason::MailboxFull, AskError::MailboxFull, message);
             }
-            SendErrorReason::Unreachable => {
-                drop_because(AskError::Undeliverable, message);
-            }
             // Only a durable mailbox gives this reason.
             #[cfg(feature = "durable")]
             SendErrorReason::NotAccepted => {}
+            SendErrorReason::Unreachable => {
+                drop_because(AskError::Undeliverable, message);
+            }
         }
     }
 
@@ -379,9 +379,9 @@ fn not_taken<A>(to: &ActorRef<A>, reason: SendErrorReason) -> AskError {
     match reason {
         SendErrorReason::Stopped => to.core().end_reason().into_ask_error(),
         SendErrorReason::MailboxFull => AskError::MailboxFull,
-        SendErrorReason::Unreachable => AskError::Undeliverable,
         #[cfg(feature = "durable")]
         SendErrorReason::NotAccepted => reason.into(),
+        SendErrorReason::Unreachable => AskError::Undeliverable,
     }
 }
 
@@ -421,14 +421,14 @@ pub enum SendErrorReason {
     /// The bounded mailbox is full. A retry may help; `send().await` waits for room.
     #[error("the actor's mailbox is full")]
     MailboxFull,
-    /// The actor's node was given up (feature `remote`). A ref of a new association may reach the actor.
-    #[error("the actor's node was given up")]
-    Unreachable,
     /// The durable mailbox has not accepted the message: it cannot be encoded, or the store failed.
     /// Rule [27.2](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.2).
     #[cfg(feature = "durable")]
     #[error("the durable mailbox did not accept the message")]
     NotAccepted,
+    /// The actor's node was given up (feature `remote`). A ref of a new association may reach the actor.
+    #[error("the actor's node was given up")]
+    Unreachable,
 }
 
 impl<M> SendError<M> {
@@ -500,6 +500,11 @@ pub enum AskError {
     /// ([`CircuitBreaker`](crate::pattern::CircuitBreaker)).
     #[error("{0}")]
     CircuitOpen(Box<CircuitOpen>),
+    /// The actor's durable mailbox has not accepted the message.
+    /// Rule [27.2](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.2).
+    #[cfg(feature = "durable")]
+    #[error("{0}")]
+    NotAccepted(#[source] crate::durable::AcceptError),
     /// The message did not reach the actor, which lives on another node, and was not handled: it cannot travel, the actor's node
     /// does not understand it, or that node was given up before the message was sent. A retry is safe (feature `remote`,
     /// rule [26.6](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-26.6)).
@@ -508,11 +513,6 @@ pub enum AskError {
     /// The actor's node was given up before an answer came. The message may have been handled (feature `remote`, rule 26.6).
     #[error("the connection to the actor's node was lost: the message may have been handled")]
     ConnectionLost,
-    /// The actor's durable mailbox has not accepted the message.
-    /// Rule [27.2](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.2).
-    #[cfg(feature = "durable")]
-    #[error("{0}")]
-    NotAccepted(#[source] crate::durable::AcceptError),
 }
 
 /// A circuit breaker refuses messages while its child is down.
@@ -562,9 +562,9 @@ impl From<SendErrorReason> for AskError {
         match reason {
             SendErrorReason::Stopped => Self::Stopped,
             SendErrorReason::MailboxFull => Self::MailboxFull,
-            SendErrorReason::Unreachable => Self::Undeliverable,
             #[cfg(feature = "durable")]
             SendErrorReason::NotAccepted => Self::NotAccepted(crate::durable::AcceptError::StoreDown("".into())),
+            SendErrorReason::Unreachable => Self::Undeliverable,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The arguments of a message as bytes: a map from their names to their values, in MessagePack.
+//! The arguments of a message as bytes: a map from their names to their values, in `MessagePack`.
 //!
 //! The names make a stored message independent of the order of the arguments, and let a later release add arguments: a missing one is
 //! decoded like `nil`, so an `Option` is `None`.
@@ -11,7 +11,7 @@ use std::io::Cursor;
 use serde::Serialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 
-/// MessagePack's `nil`.
+/// The `nil` of `MessagePack`.
 const NIL: &[u8] = &[0xc0];
 
 /// A message could not be encoded or decoded.
@@ -38,13 +38,12 @@ impl Encoder {
     pub fn new(arguments: usize) -> Self {
         let mut bytes = Vec::with_capacity(64);
         // A map of up to 15 entries is one byte.
-        match u8::try_from(arguments) {
-            Ok(few @ ..16) => bytes.push(0x80 | few),
-            _ => {
-                let many = u32::try_from(arguments).expect("a handler has fewer than 2³² arguments");
-                bytes.push(0xdf);
-                bytes.extend(many.to_be_bytes());
-            }
+        if let Ok(few @ ..16) = u8::try_from(arguments) {
+            bytes.push(0x80 | few);
+        } else {
+            let many = u32::try_from(arguments).expect("a handler has fewer than 2³² arguments");
+            bytes.push(0xdf);
+            bytes.extend(many.to_be_bytes());
         }
         Self(bytes)
     }

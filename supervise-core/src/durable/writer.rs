@@ -228,18 +228,16 @@ impl Writer {
     }
 
     fn hand_over(&mut self, message: HandedOver) {
-        match self.queues.get(&message.outlet.number) {
-            Some(entry) => self.group.append(entry.id, message),
-            None => {
-                self.inbox.give_room(message.bytes());
-                let why = if message.outlet.refuses() {
-                    AcceptError::Stopped
-                } else {
-                    AcceptError::StoreDown("its queue could not be claimed".into())
-                };
-                message.refuse(&why);
-            }
+        if let Some(entry) = self.queues.get(&message.outlet.number) {
+            return self.group.append(entry.id, message);
         }
+        self.inbox.give_room(message.bytes());
+        let why = if message.outlet.refuses() {
+            AcceptError::Stopped
+        } else {
+            AcceptError::StoreDown("its queue could not be claimed".into())
+        };
+        message.refuse(&why);
     }
 
     fn quarantine(

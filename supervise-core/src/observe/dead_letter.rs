@@ -43,6 +43,15 @@ pub enum DeadLetterReason {
     CircuitOpen,
     /// A selection found no actor.
     NotFound,
+    /// The durable mailbox could not store it.
+    #[cfg(feature = "durable")]
+    NotAccepted,
+    /// It is in quarantine, because its checksum did not match.
+    #[cfg(feature = "durable")]
+    Damaged,
+    /// It is in quarantine, because the process died with it under way as often as it may.
+    #[cfg(feature = "durable")]
+    CrashedTheProcess,
     /// The recipient's node was given up (feature `remote`).
     Unreachable,
     /// The message is larger than a message to another node may be (feature `remote`).
@@ -54,18 +63,9 @@ pub enum DeadLetterReason {
     UnknownMessage,
     /// The recipient's node takes no such signal from other nodes (feature `remote`).
     Untrusted,
-    /// The recipient's node could not read the message (feature `remote`). Or it is in quarantine, because its actor does not know it, or cannot
-    /// decode its arguments (feature `durable`).
+    /// The recipient's node could not read the message (feature `remote`). Or it is in quarantine, because its actor does not know it, or
+    /// cannot decode its arguments (feature `durable`).
     Undecodable,
-    /// The durable mailbox could not store it.
-    #[cfg(feature = "durable")]
-    NotAccepted,
-    /// It is in quarantine, because its checksum did not match.
-    #[cfg(feature = "durable")]
-    Damaged,
-    /// It is in quarantine, because the process died with it under way as often as it may.
-    #[cfg(feature = "durable")]
-    CrashedTheProcess,
 }
 
 /// A message that is about to become a [`DeadLetter`].

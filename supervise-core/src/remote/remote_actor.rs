@@ -92,7 +92,7 @@ fn deliver<A: RemoteActor>(to: &AnyActorRef, handler: &str, mut arguments: Argum
 }
 
 fn push<A: Actor>(actor: &ActorRef<A>, message: A::Message) -> Delivered {
-    let Err(refused) = actor.push(message) else { return Delivered::Taken };
+    let Err(refused) = actor.tell(message) else { return Delivered::Taken };
     let (reason, message) = (refused.reason(), refused.into_message());
     match reason {
         // The message has already become a dead letter.
@@ -100,15 +100,15 @@ fn push<A: Actor>(actor: &ActorRef<A>, message: A::Message) -> Delivered {
             drop_because(actor.core().end_reason().into_ask_error(), message);
             Delivered::Gone
         }
-        // A push stores nothing.
-        #[cfg(feature = "durable")]
-        SendErrorReason::NotAccepted => {
-            drop_because(AskError::Unanswered, message);
-            Delivered::Taken
-        }
         SendErrorReason::MailboxFull => {
             let name = A::message_name(&message);
             actor.core().lose(name, DeadLetterReason::MailboxFull, AskError::MailboxFull, message);
+            Delivered::Taken
+        }
+        #[cfg(feature = "durable")]
+        SendErrorReason::NotAccepted => {
+            let name = A::message_name(&message);
+            actor.core().lose(name, DeadLetterReason::NotAccepted, AskError::Undeliverable, message);
             Delivered::Taken
         }
     }

@@ -8,6 +8,8 @@ use super::association::{Frame, Greeting, Packet};
 use super::codec::{read, write};
 use crate::actor::{AskError, EndReason};
 use crate::base::ActorPath;
+#[cfg(feature = "durable")]
+use crate::durable::AcceptError;
 use crate::failure::{Failure, FailureKind, Stage};
 use crate::supervision::HowEnded;
 
@@ -188,11 +190,13 @@ impl From<&AskError> for WireError {
             AskError::CircuitOpen(open) => {
                 Self::CircuitOpen { breaker: open.breaker.to_string(), retry_after: open.retry_after }
             }
-            // Nothing was handled.
-            #[cfg(feature = "durable")]
-            AskError::NotAccepted(_) => Self::Undeliverable,
             AskError::Undeliverable => Self::Undeliverable,
             AskError::ConnectionLost => Self::ConnectionLost,
+            // Whoever asked may ask again, unless the store may have the message.
+            #[cfg(feature = "durable")]
+            AskError::NotAccepted(AcceptError::Unknown(_)) => Self::ConnectionLost,
+            #[cfg(feature = "durable")]
+            AskError::NotAccepted(_) => Self::Undeliverable,
             AskError::Unanswered
             | AskError::Timeout(_)
             | AskError::AskedItself(_)

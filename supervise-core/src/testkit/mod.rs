@@ -347,7 +347,7 @@ impl TestSystem {
                 (Some(how), _) => how,
                 (None, _) => {
                     let tree = self.system.tree();
-                    let state = tree.find(path.to_string()).map(|node| format!("it is {:?}; ", node.state()));
+                    let state = tree.find(&path).map(|node| format!("it is {:?}; ", node.state()));
                     let (state, happened) = (state.unwrap_or_default(), Happened(&log.unseen));
                     complain(place, &format_args!("expected {path} to end, but it did not; {state}{happened}"))
                 }

@@ -120,7 +120,9 @@ impl<A: Actor> Runner<A> {
                             let (handler, mut batch) = effects.take_batch();
                             #[cfg(feature = "durable")]
                             if const { A::DURABLE.is_some() } {
-                                batch.iter_mut().for_each(|message| begin(ctx, effects, message));
+                                for message in &mut batch {
+                                    begin(ctx, effects, message);
+                                }
                             }
                             instance.handle_batch(handler, batch, ctx)
                         });

@@ -226,11 +226,11 @@ impl<A: Actor, T> fmt::Debug for Keyed<'_, A, T> {
 /// An ask of a durable actor: its message is stored, then it waits for the answer.
 pub(in crate::actor) type Asking<'a, T> = Pin<Box<dyn Future<Output = Result<T, AskError>> + Send + 'a>>;
 
-pub(in crate::actor) fn asking<'a, A: Actor, T: Send + 'static>(
-    to: &'a ActorRef<A>,
+pub(in crate::actor) fn asking<A: Actor, T: Send + 'static>(
+    to: &ActorRef<A>,
     message: A::Message,
     answer: Answer<T>,
-) -> Asking<'a, T> {
+) -> Asking<'_, T> {
     Box::pin(async move {
         match to.way(&message) {
             Ok(Way::Transient) => {
@@ -271,10 +271,10 @@ type Stored<'a, M> = Pin<Box<dyn Future<Output = Result<(), SendError<M>>> + Sen
 
 /// Sends a message when there is room. A durable mailbox stores it first.
 #[inline]
-pub(in crate::actor) fn sending<'a, A: Actor>(
-    to: &'a ActorRef<A>,
+pub(in crate::actor) fn sending<A: Actor>(
+    to: &ActorRef<A>,
     message: A::Message,
-) -> impl Future<Output = Result<(), SendError<A::Message>>> + use<'a, A> {
+) -> impl Future<Output = Result<(), SendError<A::Message>>> + use<'_, A> {
     if const { A::DURABLE.is_some() } {
         Sending::Stored { send: Box::pin(send_stored(to, message)) }
     } else {

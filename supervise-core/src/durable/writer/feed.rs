@@ -49,10 +49,12 @@ impl Writer {
             if std::mem::take(&mut confines) {
                 self.commit().await;
             }
-            let seq = match fed {
-                Fed::Push(seq) | Fed::Try(seq) | Fed::Forget(seq) | Fed::Charge(seq) => seq,
-                Fed::Crashed(seq) | Fed::Damaged(seq) => seq,
-            };
+            let (Fed::Push(seq)
+            | Fed::Try(seq)
+            | Fed::Forget(seq)
+            | Fed::Charge(seq)
+            | Fed::Crashed(seq)
+            | Fed::Damaged(seq)) = fed;
             let Some(at) = page.iter().position(|stored| stored.seq == seq) else { continue };
             let stored = page.swap_remove(at);
             match fed {

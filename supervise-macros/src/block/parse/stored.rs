@@ -17,27 +17,6 @@ pub(crate) fn is_on() -> bool {
 #[cfg(test)]
 pub(crate) use self::switch::is_on;
 
-#[cfg(test)]
-pub(crate) mod switch {
-    use std::cell::Cell;
-
-    thread_local! {
-        static ON: Cell<bool> = const { Cell::new(false) };
-    }
-
-    pub(crate) fn is_on() -> bool {
-        ON.get()
-    }
-
-    /// Does something as if the feature was on.
-    pub(crate) fn on<T>(act: impl FnOnce() -> T) -> T {
-        ON.set(true);
-        let outcome = act();
-        ON.set(false);
-        outcome
-    }
-}
-
 /// The error for a word that needs the feature.
 pub(crate) fn feature_is_off(word: &Ident) -> syn::Error {
     let message = format!(
@@ -78,4 +57,25 @@ fn named(name: LitStr) -> syn::Result<LitStr> {
         return Err(syn::Error::new(name.span(), "a stored message needs a name: write `\"refund\"`"));
     }
     Ok(name)
+}
+
+#[cfg(test)]
+pub(crate) mod switch {
+    use std::cell::Cell;
+
+    thread_local! {
+        static ON: Cell<bool> = const { Cell::new(false) };
+    }
+
+    pub(crate) fn is_on() -> bool {
+        ON.get()
+    }
+
+    /// Does something as if the feature was on.
+    pub(crate) fn on<T>(act: impl FnOnce() -> T) -> T {
+        ON.set(true);
+        let outcome = act();
+        ON.set(false);
+        outcome
+    }
 }

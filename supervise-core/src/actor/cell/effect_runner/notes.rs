@@ -2,128 +2,124 @@
 
 use super::EffectRunner;
 use super::decision::Basis;
-use crate::actor::cell::Core;
 use crate::actor::definition::Actor;
 use crate::actor::end_reason::EndReason;
 use crate::failure::Failure;
 use crate::observe::{About, Life, Observer};
-use crate::supervision::{ChildId, Note, Outcome, Strategy, Time};
+use crate::supervision::{ChildId, Note, Outcome, Time};
 
 impl<A: Actor> EffectRunner<A> {
     pub(super) fn note(&self, note: Note<Failure>, basis: Option<&Basis>) {
         let core = &self.cell.core;
         match &note {
-            Note::Decided { child, cause, outcome, .. } => decided(core, *child, cause, *outcome),
-            Note::DeciderFailed { child, about, .. } => left_unanswered(core, *child, about, Outcome::Escalated),
+            Note::Decided { child, cause, outcome, .. } => self.decided(*child, cause, *outcome),
+            Note::DeciderFailed { child, about, .. } => self.left_unanswered(*child, about, Outcome::Escalated),
             _ => {}
         }
-        if core.system.observer().listens() {
-            heard(core, note, basis, self.strategy(), &|| self.cell.mailbox.vitals().taken_up());
+        let observer = core.system.observer();
+        if observer.listens() {
+            self.heard(observer, note, basis);
         }
     }
-}
 
-// The rest is compiled once, and not for each type of actor.
-
-/// `messages` says how many messages the actor has taken up.
-#[cold]
-fn heard(
-    core: &Core,
-    note: Note<Failure>,
-    basis: Option<&Basis>,
-    strategy: &Strategy,
-    messages: &dyn Fn() -> u32,
-) {
-    let observer = core.system.observer();
-    observer.count(core.description().type_name(), || match &note {
-        Note::Started { again } if !again || core.protocol().runs_for_the_first_time() => Some(Life::Started),
-        // `Started` stands for a restart too: an earlier attempt had failed, and this one succeeded.
-        Note::Restarted(_) | Note::Started { .. } => Some(Life::Restarted),
-        Note::Aborted => Some(Life::Aborted),
-        Note::Stopped(_) => Some(Life::Ended { why: core.end_reason().name(), messages: messages() }),
-        _ => None,
-    });
-    if observer.wants(&note) {
-        tell(core, observer, note, basis, strategy);
-    }
-}
-
-#[cold]
-fn decided(core: &Core, child: ChildId, cause: &Failure, outcome: Outcome) {
-    match outcome {
-        Outcome::Escalated | Outcome::LimitEscalated => {
-            let failed = core.protocol().child(child).cloned();
-            cause.escalated(|| failed.map_or_else(|| core.path(), |failed| failed.path()));
-        }
-        Outcome::Stopped { .. } | Outcome::LimitReached { .. } => {}
-        Outcome::Resumed | Outcome::Restarting { .. } | Outcome::AlreadyAnswered => return,
-    }
-    left_unanswered(core, child, cause, outcome);
-}
-
-/// Records the failure of a child that neither a resume nor a restart answers, as the reason of its end. Must be
-/// called before the child is told to stop.
-///
-/// Rule 8.8.
-#[cold]
-fn left_unanswered(core: &Core, child: ChildId, cause: &Failure, outcome: Outcome) {
-    let protocol = core.protocol();
-    let Some(failed) = protocol.child(child).cloned() else { return };
-    let ends = protocol.awaits_end_of(child);
-    drop(protocol);
-    let at_limit = matches!(outcome, Outcome::LimitReached { .. } | Outcome::LimitEscalated);
-    failed.core().left_unanswered(EndReason::unanswered(cause.clone(), at_limit), ends);
-}
-
-#[cold]
-fn tell(core: &Core, observer: &Observer, note: Note<Failure>, basis: Option<&Basis>, strategy: &Strategy) {
-    let (strategy, rule, now) = match basis {
-        Some(basis) => (basis.strategy, basis.rule, basis.now),
-        None => (*strategy, None, Time::ZERO),
-    };
-    let mut about = About {
-        actor: core.path(),
-        actor_type: core.description().type_name(),
-        uid: core.uid,
-        child: None,
-        child_type: core.description().type_name(),
-        strategy,
-        rule: core.description().table().rule_named(rule),
-        standing: None,
-        gave_up_after: None,
-        attempt: 0,
-        now: basis.map(|basis| basis.now),
-    };
-    if matches!(note, Note::Started { again: true } | Note::Restarted(_))
-        && let Some(parent) = &core.parent
-    {
-        // The parent keeps the count. This cell's lock is not held while the parent's is taken.
-        about.attempt = parent.core().protocol().failures_in_row(core.id);
-    }
-    if let Some(id) = note.child() {
-        let protocol = core.protocol();
-        let child = protocol.child(id).cloned();
-        about.standing = match &note {
-            Note::Decided { directive, outcome, .. } => {
-                let refused = matches!(outcome, Outcome::LimitReached { .. } | Outcome::LimitEscalated);
-                let standing = protocol.standing_of_rule(id, &strategy, directive, refused, now);
-                if standing.is_some() {
-                    about.strategy.limit = directive.limit();
-                }
-                if refused && protocol.gave_up(id) {
-                    about.gave_up_after =
-                        directive.backoff().or(strategy.backoff).and_then(|backoff| backoff.give_up_after);
-                }
-                standing.or_else(|| protocol.standing(id, &strategy, now))
+    #[cold]
+    fn heard(&self, observer: &Observer, note: Note<Failure>, basis: Option<&Basis>) {
+        let core = &self.cell.core;
+        observer.count(core.description().type_name(), || match &note {
+            Note::Started { again } if !again || core.protocol().runs_for_the_first_time() => Some(Life::Started),
+            // `Started` stands for a restart too: an earlier attempt had failed, and this one succeeded.
+            Note::Restarted(_) | Note::Started { .. } => Some(Life::Restarted),
+            Note::Aborted => Some(Life::Aborted),
+            Note::Stopped(_) => {
+                let messages = self.cell.mailbox.vitals().taken_up();
+                Some(Life::Ended { why: core.end_reason().name(), messages })
             }
-            _ => protocol.standing(id, &strategy, now),
-        };
-        about.attempt = protocol.failures_in_row(id);
-        drop(protocol);
-        if let Some(child) = child {
-            (about.uid, about.child) = (child.core().uid, Some(child.path()));
-            about.child_type = child.core().description().type_name();
+            _ => None,
+        });
+        if observer.wants(&note) {
+            self.tell(observer, note, basis);
         }
     }
-    observer.note(about, note);
+
+    #[cold]
+    fn decided(&self, child: ChildId, cause: &Failure, outcome: Outcome) {
+        match outcome {
+            Outcome::Escalated | Outcome::LimitEscalated => {
+                let core = &self.cell.core;
+                let failed = core.protocol().child(child).cloned();
+                cause.escalated(|| failed.map_or_else(|| core.path(), |failed| failed.path()));
+            }
+            Outcome::Stopped { .. } | Outcome::LimitReached { .. } => {}
+            Outcome::Resumed | Outcome::Restarting { .. } | Outcome::AlreadyAnswered => return,
+        }
+        self.left_unanswered(child, cause, outcome);
+    }
+
+    /// Records the failure of a child that neither a resume nor a restart answers, as the reason of its end. Must be
+    /// called before the child is told to stop.
+    ///
+    /// Rule 8.8.
+    #[cold]
+    fn left_unanswered(&self, child: ChildId, cause: &Failure, outcome: Outcome) {
+        let protocol = self.cell.core.protocol();
+        let Some(failed) = protocol.child(child).cloned() else { return };
+        let ends = protocol.awaits_end_of(child);
+        drop(protocol);
+        let at_limit = matches!(outcome, Outcome::LimitReached { .. } | Outcome::LimitEscalated);
+        failed.core().left_unanswered(EndReason::unanswered(cause.clone(), at_limit), ends);
+    }
+
+    #[cold]
+    fn tell(&self, observer: &Observer, note: Note<Failure>, basis: Option<&Basis>) {
+        let core = &self.cell.core;
+        let (strategy, rule, now) = match basis {
+            Some(basis) => (basis.strategy, basis.rule, basis.now),
+            None => (*self.strategy(), None, Time::ZERO),
+        };
+        let mut about = About {
+            actor: core.path(),
+            actor_type: core.description().type_name(),
+            uid: core.uid,
+            child: None,
+            child_type: core.description().type_name(),
+            strategy,
+            rule: core.description().table().rule_named(rule),
+            standing: None,
+            gave_up_after: None,
+            attempt: 0,
+            now: basis.map(|basis| basis.now),
+        };
+        if matches!(note, Note::Started { again: true } | Note::Restarted(_))
+            && let Some(parent) = &core.parent
+        {
+            // The parent keeps the count. This cell's lock is not held while the parent's is taken.
+            about.attempt = parent.core().protocol().failures_in_row(core.id);
+        }
+        if let Some(id) = note.child() {
+            let protocol = core.protocol();
+            let child = protocol.child(id).cloned();
+            about.standing = match &note {
+                Note::Decided { directive, outcome, .. } => {
+                    let refused = matches!(outcome, Outcome::LimitReached { .. } | Outcome::LimitEscalated);
+                    let standing = protocol.standing_of_rule(id, &strategy, directive, refused, now);
+                    if standing.is_some() {
+                        about.strategy.limit = directive.limit();
+                    }
+                    if refused && protocol.gave_up(id) {
+                        about.gave_up_after =
+                            directive.backoff().or(strategy.backoff).and_then(|backoff| backoff.give_up_after);
+                    }
+                    standing.or_else(|| protocol.standing(id, &strategy, now))
+                }
+                _ => protocol.standing(id, &strategy, now),
+            };
+            about.attempt = protocol.failures_in_row(id);
+            drop(protocol);
+            if let Some(child) = child {
+                (about.uid, about.child) = (child.core().uid, Some(child.path()));
+                about.child_type = child.core().description().type_name();
+            }
+        }
+        observer.note(about, note);
+    }
 }
