@@ -6,13 +6,16 @@ use std::process::Command;
 
 use serde::Deserialize;
 
-/// Licences that a service may link without further permission.
-const ALLOWED_LICENCES: [&str; 8] = [
+/// Licences that a service may link without further permission. That for data, CDLA, is for the certificates of authorities that
+/// the NATS client brings.
+const ALLOWED_LICENCES: [&str; 10] = [
     "Apache-2.0",
     "Apache-2.0 WITH LLVM-exception",
     "BSD-2-Clause",
     "BSD-3-Clause",
     "BSL-1.0",
+    "CDLA-Permissive-2.0",
+    "ISC",
     "MIT",
     "Unicode-3.0",
     "Zlib",

@@ -56,6 +56,10 @@ impl Spans {
 
 impl fmt::Debug for Spans {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Spans").field("system", &self.system).field("level", &self.level).finish()
+        f.debug_struct("Spans")
+            .field("system", &self.system)
+            .field("level", &self.level)
+            .field("asks_as_children", &self.asks_as_children)
+            .finish()
     }
 }

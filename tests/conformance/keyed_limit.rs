@@ -20,7 +20,7 @@ impl Host {
 }
 
 #[actor]
-struct Hosts {
+struct Collector {
     most: usize,
     #[child(|_| |name: &String| Host { name: name.clone() }, limit = self.most)]
     hosts: Children<String, Host>,
@@ -29,7 +29,7 @@ struct Hosts {
 }
 
 #[actor]
-impl Hosts {
+impl Collector {
     #[handler]
     fn both(&self) -> (Children<String, Host>, Children<String, Host>) {
         (self.hosts.clone(), self.others.clone())
@@ -40,7 +40,7 @@ impl Hosts {
 #[supervise::test]
 async fn key_23_there_are_no_more_children_than_the_limit_says(system: &TestSystem) {
     let spawned = system
-        .spawn("collector", || Hosts { most: 2, hosts: Children::default(), others: Children::default() })
+        .spawn("collector", || Collector { most: 2, hosts: Children::default(), others: Children::default() })
         .unwrap();
     let (hosts, others) = spawned.both().await.unwrap();
     let host = |name: &str| hosts.get_or_spawn(name.to_owned());
@@ -71,7 +71,7 @@ async fn key_23_there_are_no_more_children_than_the_limit_says(system: &TestSyst
 #[supervise::test]
 async fn key_23_a_successor_needs_no_room(system: &TestSystem) {
     let spawned = system
-        .spawn("collector", || Hosts { most: 1, hosts: Children::default(), others: Children::default() })
+        .spawn("collector", || Collector { most: 1, hosts: Children::default(), others: Children::default() })
         .unwrap();
     let (hosts, _) = spawned.both().await.unwrap();
     let host = hosts.get_or_spawn("a".to_owned()).unwrap();

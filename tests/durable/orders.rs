@@ -96,12 +96,10 @@ impl Orders {
         let Some(delivery) = delivery else { panic!("an order is stored") };
         self.note(order.number, &delivery);
         match order.does {
-            Does::Return => {}
             Does::Fail(times) if delivery.attempt() <= times => return Err(Failed(order.number)),
-            Does::Fail(_) => {}
             Does::Wait => self.world.gate.notified().await,
             Does::Hang if !delivery.after_crash() => std::future::pending().await,
-            Does::Hang => {}
+            Does::Return | Does::Fail(_) | Does::Hang => {}
         }
         Ok(order.number)
     }

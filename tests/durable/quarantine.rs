@@ -75,7 +75,7 @@ impl Picky {
     }
 
     #[handler]
-    async fn get_ready(&mut self) {
+    fn get_ready(&mut self) {
         self.is_ready = true;
         self.world.note(0);
     }
@@ -132,7 +132,9 @@ impl Brittle {
         if attempt == Some(1) {
             return Err(Broken);
         }
-        numbers.into_iter().for_each(|number| self.world.note(number));
+        for number in numbers {
+            self.world.note(number);
+        }
         Ok(())
     }
 

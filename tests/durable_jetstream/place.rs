@@ -5,13 +5,13 @@ use supervise::durable::{
     QueueRow, Room, Seq, StoreError, StoreFuture, Stored,
 };
 
-pub struct Place {
+pub(crate) struct Place {
     store: JetStreamStore,
     owner: Owner,
 }
 
 impl Place {
-    pub fn new(name: &str, store: JetStreamStore) -> Self {
+    pub(crate) fn new(name: &str, store: JetStreamStore) -> Self {
         Self { store, owner: Owner::new(name) }
     }
 }

@@ -6,7 +6,10 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-pub struct Server {
+/// How many servers this process has started.
+static NUMBER: AtomicU32 = AtomicU32::new(0);
+
+pub(crate) struct Server {
     process: Option<Child>,
     port: u16,
     folder: PathBuf,
@@ -14,12 +17,11 @@ pub struct Server {
 
 impl Server {
     /// `None` if it is not installed.
-    pub fn start() -> Option<Self> {
+    pub(crate) fn start() -> Option<Self> {
         if Command::new("nats-server").arg("--version").stdout(Stdio::null()).status().is_err() {
             println!("skipped: nats-server is not installed (apt-get install nats-server)");
             return None;
         }
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let folder = std::env::temp_dir().join(format!("supervise-nats-{}-{number}", std::process::id()));
         let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
@@ -28,23 +30,23 @@ impl Server {
         Some(server)
     }
 
-    pub fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("nats://127.0.0.1:{}", self.port)
     }
 
-    pub fn runs(&self) -> bool {
+    pub(crate) fn runs(&self) -> bool {
         self.process.is_some()
     }
 
     /// Kills it with SIGKILL.
-    pub fn kill(&mut self) {
+    pub(crate) fn kill(&mut self) {
         if let Some(mut process) = self.process.take() {
             process.kill().expect("it can be killed");
             process.wait().expect("it has ended");
         }
     }
 
-    pub fn start_again(&mut self) {
+    pub(crate) fn start_again(&mut self) {
         let process = Command::new("nats-server")
             .args(["-js", "-a", "127.0.0.1", "-p", &self.port.to_string(), "-sd"])
             .arg(&self.folder)

@@ -9,33 +9,33 @@ const PLACE: &str = "SUPERVISE_DURABLE_PLACE";
 /// What lines of the child begin with, to tell them from the harness's.
 const SAYS: &str = "> ";
 
-pub struct Child {
+pub(crate) struct Child {
     process: std::process::Child,
     lines: BufReader<ChildStdout>,
 }
 
 impl Child {
     /// Starts the child that plays a role with the store at `path`.
-    pub fn start(role: &str, path: &Path) -> Self {
+    pub(crate) fn start(role: &str, path: &Path) -> Self {
         Self::spawn(&mut Self::command(role, path))
     }
 
     /// How the child is started.
-    pub fn command(role: &str, path: &Path) -> Command {
+    pub(crate) fn command(role: &str, path: &Path) -> Command {
         let mut command = Command::new(std::env::current_exe().expect("this test is a file"));
         command.args(["--exact", "child::a_child_plays_its_role", "--nocapture"]);
         command.env(ROLE, role).env(PLACE, path);
         command
     }
 
-    pub fn spawn(command: &mut Command) -> Self {
+    pub(crate) fn spawn(command: &mut Command) -> Self {
         let mut process = command.stdout(Stdio::piped()).spawn().expect("it starts");
         let lines = BufReader::new(process.stdout.take().expect("it is piped"));
         Self { process, lines }
     }
 
     /// The next line that the child said, `None` at its end.
-    pub fn line(&mut self) -> Option<String> {
+    pub(crate) fn line(&mut self) -> Option<String> {
         loop {
             let mut line = String::new();
             let read = self.lines.read_line(&mut line).expect("the child speaks UTF-8");
@@ -50,24 +50,32 @@ impl Child {
         }
     }
 
-    pub fn pid(&self) -> u32 {
+    pub(crate) fn pid(&self) -> u32 {
         self.process.id()
     }
 
     /// Kills it with SIGKILL, if it has not ended.
-    pub fn kill(&mut self) {
+    pub(crate) fn kill(&mut self) {
         self.process.kill().expect("it can be killed");
         self.process.wait().expect("it has ended");
     }
 
     /// Waits for its end.
-    pub fn ended_well(mut self) -> bool {
+    pub(crate) fn ended_well(&mut self) -> bool {
         self.process.wait().expect("it has ended").success()
     }
 }
 
+impl Drop for Child {
+    fn drop(&mut self) {
+        // It fails only if the child has ended.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
 /// Says a line to the parent, in one write.
-pub fn say(line: impl std::fmt::Display) {
+pub(crate) fn say(line: impl std::fmt::Display) {
     let mut stdout = std::io::stdout();
     stdout
         .write_all(format!("{SAYS}{line}\n").as_bytes())

@@ -186,9 +186,9 @@ async fn a_torn_log_leaves_a_prefix_of_the_groups_always() {
             let cut = usize::try_from(at).expect("it is short");
             let mut bytes = log.clone();
             if zeroed {
-                bytes[cut..].fill(0)
+                bytes[cut..].fill(0);
             } else {
-                bytes.truncate(cut)
+                bytes.truncate(cut);
             }
             let prepare = || {
                 copy(&folder.store(), &torn);
@@ -245,7 +245,7 @@ async fn a_thousand_flipped_bits_change_nothing_or_are_told() {
     groups(&mut desk, 1..40).await;
     let a = desk.queues().await[0].queue;
     let long = desk.claim("long").await.queue;
-    desk.commit([append(long, &[7; 20_000]), keyed(long, b"x", Some("order-17"))]).await;
+    desk.commit([append(long, &vec![7; 20_000]), keyed(long, b"x", Some("order-17"))]).await;
     for number in [41, 43, 47] {
         let failures = vec![format!("the reason of {number}")];
         desk.commit([Change::Quarantine { id: id(a, number), fate: Fate::Failed, failures }]).await;

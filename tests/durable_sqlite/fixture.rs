@@ -11,10 +11,10 @@ use supervise::durable::{
 };
 
 /// A folder that is removed at the end.
-pub struct Folder(PathBuf);
+pub(crate) struct Folder(PathBuf);
 
 impl Folder {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         // Where there is a disk in memory, a sync takes no time.
@@ -25,17 +25,17 @@ impl Folder {
         Self(path)
     }
 
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.0
     }
 
     /// The path of a store in it.
-    pub fn store(&self) -> PathBuf {
+    pub(crate) fn store(&self) -> PathBuf {
         self.0.join("shop.mailbox")
     }
 
     /// The path of a file beside the store.
-    pub fn beside(&self, ending: &str) -> PathBuf {
+    pub(crate) fn beside(&self, ending: &str) -> PathBuf {
         self.0.join(format!("shop.mailbox{ending}"))
     }
 }
@@ -48,89 +48,89 @@ impl Drop for Folder {
 }
 
 /// A store whose reserve takes no time to write.
-pub fn small(path: impl AsRef<Path>) -> SqliteStore {
+pub(crate) fn small(path: impl AsRef<Path>) -> SqliteStore {
     SqliteStore::new(path).reserve(4096)
 }
 
 /// An open store.
-pub struct Desk {
-    pub store: SqliteStore,
-    pub opened: Opened,
+pub(crate) struct Desk {
+    pub(crate) store: SqliteStore,
+    pub(crate) opened: Opened,
 }
 
 impl Desk {
-    pub async fn open(path: impl AsRef<Path>) -> Self {
+    pub(crate) async fn open(path: impl AsRef<Path>) -> Self {
         Self::try_open(small(path)).await.unwrap_or_else(|error| panic!("it does not open: {error}"))
     }
 
-    pub async fn try_open(mut store: SqliteStore) -> Result<Self, StoreError> {
+    pub(crate) async fn try_open(mut store: SqliteStore) -> Result<Self, StoreError> {
         let opened = store.open(&Owner::new("test")).await?;
         Ok(Self { store, opened })
     }
 
-    pub async fn claim(&mut self, queue: &str) -> Claim {
+    pub(crate) async fn claim(&mut self, queue: &str) -> Claim {
         self.store.claim(queue).await.expect("the queue is free")
     }
 
-    pub async fn commit(&mut self, changes: impl IntoIterator<Item = Change>) -> Vec<Appended> {
+    pub(crate) async fn commit(&mut self, changes: impl IntoIterator<Item = Change>) -> Vec<Appended> {
         self.try_commit(changes).await.expect("the group is durable")
     }
 
-    pub async fn try_commit(
+    pub(crate) async fn try_commit(
         &mut self,
         changes: impl IntoIterator<Item = Change>,
     ) -> Result<Vec<Appended>, CommitError> {
         self.store.commit(&Group { changes: changes.into_iter().collect() }).await
     }
 
-    pub async fn all(&mut self, queue: QueueId) -> Vec<Stored> {
+    pub(crate) async fn all(&mut self, queue: QueueId) -> Vec<Stored> {
         self.try_all(queue).await.expect("the queue can be read")
     }
 
-    pub async fn try_all(&mut self, queue: QueueId) -> Result<Vec<Stored>, StoreError> {
+    pub(crate) async fn try_all(&mut self, queue: QueueId) -> Result<Vec<Stored>, StoreError> {
         self.store.page(queue, Seq(0), Room { messages: usize::MAX, bytes: usize::MAX }).await
     }
 
-    pub async fn numbers(&mut self, queue: QueueId) -> Vec<u64> {
+    pub(crate) async fn numbers(&mut self, queue: QueueId) -> Vec<u64> {
         self.all(queue).await.iter().map(|stored| stored.seq.0).collect()
     }
 
-    pub async fn queues(&mut self) -> Vec<QueueRow> {
+    pub(crate) async fn queues(&mut self) -> Vec<QueueRow> {
         self.store.queues().await.expect("the queues can be listed")
     }
 
-    pub async fn quarantined(&mut self, queue: &str) -> Vec<Quarantined> {
+    pub(crate) async fn quarantined(&mut self, queue: &str) -> Vec<Quarantined> {
         self.store.quarantined(queue).await.expect("the quarantine can be listed")
     }
 
-    pub async fn close(self) {
+    pub(crate) async fn close(self) {
         Box::new(self.store).close().await.expect("it closes");
     }
 }
 
-pub fn append(queue: QueueId, body: &[u8]) -> Change {
+pub(crate) fn append(queue: QueueId, body: &[u8]) -> Change {
     keyed(queue, body, None)
 }
 
-pub fn keyed(queue: QueueId, body: &[u8], key: Option<&str>) -> Change {
+pub(crate) fn keyed(queue: QueueId, body: &[u8], key: Option<&str>) -> Change {
     let (kind, key) = ("order".to_owned(), key.map(str::to_owned));
     Change::Append(Append { queue, kind, body: Arc::from(body), accepted_at: moment(), key })
 }
 
-pub fn handled(queue: QueueId, seq: u64) -> Change {
+pub(crate) fn handled(queue: QueueId, seq: u64) -> Change {
     Change::Handled(id(queue, seq))
 }
 
-pub fn id(queue: QueueId, seq: u64) -> MessageId {
+pub(crate) fn id(queue: QueueId, seq: u64) -> MessageId {
     MessageId { queue, seq: Seq(seq) }
 }
 
-pub fn moment() -> SystemTime {
+pub(crate) fn moment() -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(1_790_000_000)
 }
 
 /// Copies the files of a store.
-pub fn copy(from: &Path, to: &Path) {
+pub(crate) fn copy(from: &Path, to: &Path) {
     for ending in ["", "-wal", "-marks"] {
         let file = |path: &Path| PathBuf::from(format!("{}{ending}", path.display()));
         match std::fs::copy(file(from), file(to)) {

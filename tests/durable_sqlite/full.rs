@@ -21,9 +21,9 @@ impl Disk {
     /// `None` if nobody lets us mount it.
     fn mount() -> Option<Self> {
         let folder = Folder::new();
-        let mut mount = Command::new("mount");
-        mount.args(["-t", "tmpfs", "-o", "size=40m", "tmpfs"]).arg(folder.path());
-        if mount.output().is_ok_and(|done| done.status.success()) {
+        let mut command = Command::new("mount");
+        command.args(["-t", "tmpfs", "-o", "size=40m", "tmpfs"]).arg(folder.path());
+        if command.output().is_ok_and(|done| done.status.success()) {
             return Some(Self { folder });
         }
         println!("skipped: a small disk can be mounted by root only");
@@ -68,8 +68,8 @@ async fn fill(desk: &mut Desk, queue: QueueId) -> u64 {
 
 #[tokio::test]
 async fn dur_27_with_a_full_disk_messages_are_handled_and_then_accepted_again() {
-    let Some(disk) = Disk::mount() else { return };
-    let mut desk = open(&disk).await;
+    let Some(mount) = Disk::mount() else { return };
+    let mut desk = open(&mount).await;
     let queue = desk.claim("orders").await.queue;
     let stored = fill(&mut desk, queue).await;
     assert!(stored > 300, "{stored} of {BODY} bytes fill 40 MB");
@@ -87,7 +87,7 @@ async fn dur_27_with_a_full_disk_messages_are_handled_and_then_accepted_again() 
     // A process that dies with a full disk opens again.
     let more = fill(&mut desk, queue).await;
     drop(desk);
-    let mut desk = open(&disk).await;
+    let mut desk = open(&mount).await;
     let claim = desk.claim("orders").await;
     assert_eq!(claim.waiting, stored - stored / 2 + 4 + more);
     for seq in claim.handled.0 + 1..=claim.last.0 {
@@ -100,11 +100,11 @@ async fn dur_27_with_a_full_disk_messages_are_handled_and_then_accepted_again() 
 
 #[tokio::test]
 async fn dur_27_when_somebody_else_fills_the_disk_messages_are_handled_until_there_is_room() {
-    let Some(disk) = Disk::mount() else { return };
-    let mut desk = open(&disk).await;
+    let Some(mount) = Disk::mount() else { return };
+    let mut desk = open(&mount).await;
     let queue = desk.claim("orders").await.queue;
     desk.commit((0..1000).map(|_| append(queue, &[7; 1000]))).await;
-    let other = disk.path().join("somebody's");
+    let other = mount.path().join("somebody's");
     let mut file = fs::File::create(&other).expect("there is room");
     while file.write_all(&[1; 4096]).is_ok() {}
     drop(file);

@@ -49,7 +49,9 @@ fn round(random: &mut fastrand::Rng, kills: usize) -> (usize, usize) {
         command.env("SUPERVISE_NEXT", next.join(",")).env("SUPERVISE_SEED", random.u64(..).to_string());
         command.env("SUPERVISE_DRAIN", if is_last { "1" } else { "" });
         let mut child = Child::spawn(&mut command);
-        ledgers.iter_mut().for_each(|ledger| ledger.lives.push(ledger.handled.len()));
+        for ledger in &mut ledgers {
+            ledger.lives.push(ledger.handled.len());
+        }
         // The first line may be early or late in the life of a group.
         let lines = if is_last { usize::MAX } else { random.usize(1..2000) };
         let mut killed = false;
@@ -91,21 +93,21 @@ fn check(queue: usize, ledger: &Ledger) -> usize {
     let unknown: Vec<_> = handled.iter().filter(|&&number| number > ledger.handed_over).collect();
     assert!(unknown.is_empty(), "queue {queue}: handled and never handed over: {unknown:?}");
     let mut times = BTreeMap::<u64, usize>::new();
-    let mut last = 0;
+    let mut highest = 0;
     for (at, &number) in ledger.handled.iter().enumerate() {
         *times.entry(number).or_default() += 1;
-        if number <= last {
+        if number <= highest {
             // The first of a life may be the last of the one before.
-            assert_eq!(number, last, "queue {queue}: out of order");
+            assert_eq!(number, highest, "queue {queue}: out of order");
             assert!(ledger.lives.contains(&at), "queue {queue}: {number} is handled twice in one life");
         }
-        last = number;
+        highest = number;
     }
     times.values().filter(|&&times| times > 1).count()
 }
 
 /// The child.
-pub async fn work(path: &Path) {
+pub(crate) async fn work(path: &Path) {
     let variable = |name| std::env::var(name).expect("the parent says so");
     let mut next: Vec<u64> =
         variable("SUPERVISE_NEXT").split(',').map(|number| number.parse().expect("a number")).collect();

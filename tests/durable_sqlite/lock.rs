@@ -35,7 +35,7 @@ async fn dur_24_a_second_store_of_the_same_process_is_locked_out_too() {
 }
 
 /// The child: opens the store and waits.
-pub async fn hold(path: &std::path::Path) {
+pub(crate) async fn hold(path: &std::path::Path) {
     let opened = Desk::try_open(small(path)).await;
     let mut desk = match opened {
         Err(error) if matches!(error.kind, StoreErrorKind::Locked { .. }) => {

@@ -80,7 +80,9 @@ fn round(random: &mut fastrand::Rng, kills: usize) -> (Vec<Ledger>, usize) {
         command.env("SUPERVISE_NEXT", next.join(",")).env("SUPERVISE_SEED", random.u64(..).to_string());
         command.env("SUPERVISE_DRAIN", if drains { "1" } else { "" }).stderr(Stdio::null());
         let mut child = Child::spawn(&mut command);
-        ledgers.iter_mut().for_each(|ledger| ledger.told.clear());
+        for ledger in &mut ledgers {
+            ledger.told.clear();
+        }
         let lines = if drains { usize::MAX } else { random.usize(1..3000) };
         let (mut read, mut is_killed, mut is_done) = (0, false, false);
         while let Some(line) = child.line() {
@@ -103,8 +105,8 @@ fn round(random: &mut fastrand::Rng, kills: usize) -> (Vec<Ledger>, usize) {
     (ledgers, aborts)
 }
 
-fn note(ledgers: &mut [Ledger], line: &str, life: usize) {
-    let words: Vec<&str> = line.split(' ').collect();
+fn note(ledgers: &mut [Ledger], said: &str, life: usize) {
+    let words: Vec<&str> = said.split(' ').collect();
     let actor: usize = words[1].parse().expect("an actor");
     let ledger = &mut ledgers[actor];
     let number = || words[2].parse::<u64>().expect("a number");
@@ -129,9 +131,9 @@ fn note(ledgers: &mut [Ledger], line: &str, life: usize) {
         "handled" => ledger.handled.push((number(), life)),
         "quarantined" => {
             let number = ledger.ids.get(words[2]).copied();
-            ledger.quarantined.insert(number.unwrap_or_else(|| panic!("quarantined, and never begun: {line}")));
+            ledger.quarantined.insert(number.unwrap_or_else(|| panic!("quarantined, and never begun: {said}")));
         }
-        _ => panic!("the child says {line}"),
+        _ => panic!("the child says {said}"),
     }
 }
 
@@ -194,9 +196,9 @@ async fn handle(actor: usize, order: Order, delivery: &supervise::durable::Deliv
     match actor {
         // It takes the process with it, and goes into quarantine at the third time.
         3 if number % 500 == 400 => std::process::abort(),
-        4 if number % 50 == 0 => return Err(Failed(number)),
-        4 if number % 7 == 0 && attempt <= 2 => return Err(Failed(number)),
-        5 if number % 40 == 0 => panic!("order {number}"),
+        4 if number.is_multiple_of(50) => return Err(Failed(number)),
+        4 if number.is_multiple_of(7) && attempt <= 2 => return Err(Failed(number)),
+        5 if number.is_multiple_of(40) => panic!("order {number}"),
         6 => tokio::time::sleep(Duration::from_millis(2)).await,
         _ => {}
     }
@@ -255,7 +257,7 @@ fn queue(actor: usize) -> String {
 }
 
 /// The child.
-pub async fn work(path: &Path) {
+pub(crate) async fn work(path: &Path) {
     let variable = |name| std::env::var(name).expect("the parent says so");
     let next: Vec<u64> =
         variable("SUPERVISE_NEXT").split(',').map(|number| number.parse().expect("a number")).collect();

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use supervise::durable::{Appended, CommitError, MessageStore, Owner};
+use supervise::durable::{Appended, CommitError, MessageStore, Opened, Owner, SqliteStore};
 
 use crate::child::{Child, say};
 use crate::fixture::{Desk, Folder, keyed, small};
@@ -54,7 +54,7 @@ async fn dur_28_a_failed_sync_is_not_repeated_and_the_same_key_is_stored_once() 
 }
 
 /// The child: stores groups, and stores a group again if its outcome is not known.
-pub async fn work(path: &Path) {
+pub(crate) async fn work(path: &Path) {
     let mut desk = open(path).await;
     let mut queue = desk.claim("orders").await.queue;
     for group in 0..GROUPS {
@@ -74,7 +74,7 @@ pub async fn work(path: &Path) {
                     // The store is broken until it is opened again.
                     let still = desk.try_commit([]).await;
                     assert!(matches!(still, Err(CommitError::Unknown(_))), "{still:?}");
-                    reopen(&mut desk).await;
+                    desk.opened = reopen(&mut desk.store).await;
                     queue = desk.claim("orders").await.queue;
                 }
                 // The reserve could not be synced. It is tried again in a moment.
@@ -88,25 +88,19 @@ pub async fn work(path: &Path) {
     say("done");
 }
 
-/// Opens the store again in the same thread: strace counts the calls of each.
-async fn reopen(desk: &mut Desk) {
-    loop {
-        match desk.store.open(&Owner::new("test")).await {
-            Ok(opened) => {
-                desk.opened = opened;
-                return;
-            }
+/// Opens the store, again in the same thread: strace counts the calls of each.
+async fn reopen(store: &mut SqliteStore) -> Opened {
+    for _ in 0..20 {
+        match store.open(&Owner::new("test")).await {
+            Ok(opened) => return opened,
             Err(error) => say(format_args!("refused: {error}")),
         }
     }
+    panic!("it does not open any more");
 }
 
 async fn open(path: &Path) -> Desk {
     let mut store = small(path);
-    loop {
-        match store.open(&Owner::new("test")).await {
-            Ok(opened) => return Desk { store, opened },
-            Err(error) => say(format_args!("refused: {error}")),
-        }
-    }
+    let opened = reopen(&mut store).await;
+    Desk { store, opened }
 }

@@ -113,12 +113,12 @@ async fn a_timer_comes_once_and_on_time(system: &TestSystem) {
     clock.once("key", 10 * SECOND, 1).await.unwrap();
     assert!(clock.is_active("key").await.unwrap());
     system.advance(9 * SECOND).await;
-    assert_eq!(ticks.all().await, []);
+    assert!(ticks.all().await.is_empty());
     system.advance(SECOND).await;
     assert_eq!(ticks.all().await, [1]);
     assert!(!clock.is_active("key").await.unwrap());
     system.advance(60 * SECOND).await;
-    assert_eq!(ticks.all().await, []);
+    assert!(ticks.all().await.is_empty());
 }
 
 #[supervise::test]
@@ -130,7 +130,7 @@ async fn a_periodic_timer_keeps_its_beat(system: &TestSystem) {
     assert_eq!(ticks.all().await, [1; 3]);
     clock.cancel("key").await.unwrap();
     system.advance(10 * SECOND).await;
-    assert_eq!(ticks.all().await, []);
+    assert!(ticks.all().await.is_empty());
 }
 
 #[supervise::test]
@@ -163,7 +163,7 @@ async fn a_message_on_its_way_is_not_delivered_once_its_timer_is_cancelled_or_re
     clock.once("key", SECOND, 1).await.unwrap();
     clock.outlast(5 * SECOND, None).await.unwrap();
     system.advance(10 * SECOND).await;
-    assert_eq!(ticks.all().await, []);
+    assert!(ticks.all().await.is_empty());
     clock.once("key", SECOND, 2).await.unwrap();
     clock.outlast(5 * SECOND, Some(3)).await.unwrap();
     system.advance(10 * SECOND).await;
@@ -178,7 +178,7 @@ async fn timers_are_gone_after_a_restart(system: &TestSystem) {
     clock.every("every", SECOND, 2).await.unwrap();
     clock.fail().tell().unwrap();
     system.advance(10 * SECOND).await;
-    assert_eq!(ticks.all().await, []);
+    assert!(ticks.all().await.is_empty());
     assert!(!clock.is_active("every").await.unwrap());
     system.expect_restarts(&clock, 1).await;
 }
@@ -207,7 +207,7 @@ async fn nothing_ticks_after_a_stop(system: &TestSystem) {
     system.stop(&clock);
     system.expect_terminated(&clock).await;
     system.advance(10 * SECOND).await;
-    assert_eq!(ticks.all().await, []);
+    assert!(ticks.all().await.is_empty());
 }
 
 #[supervise::test]
@@ -218,14 +218,14 @@ async fn the_receive_timeout_comes_after_silence_and_again(system: &TestSystem) 
     system.advance(9 * SECOND).await;
     clock.poke().await.unwrap();
     system.advance(9 * SECOND).await;
-    assert_eq!(ticks.all().await, []);
+    assert!(ticks.all().await.is_empty());
     system.advance(SECOND).await;
     assert_eq!(ticks.all().await, [1]);
     system.advance(10 * SECOND).await;
     assert_eq!(ticks.all().await, [1]);
     clock.never_idle().await.unwrap();
     system.advance(60 * SECOND).await;
-    assert_eq!(ticks.all().await, []);
+    assert!(ticks.all().await.is_empty());
 }
 
 /// A receive timeout of zero counts as one millisecond, so it does not fire without a pause.
@@ -257,7 +257,7 @@ async fn the_receive_timeout_survives_a_restart_and_counts_from_there(system: &T
     system.advance(9 * SECOND).await;
     clock.fail().tell().unwrap();
     system.advance(9 * SECOND).await;
-    assert_eq!(ticks.all().await, []);
+    assert!(ticks.all().await.is_empty());
     system.advance(SECOND).await;
     assert_eq!(ticks.all().await, [1]);
     system.expect_restarts(&clock, 1).await;

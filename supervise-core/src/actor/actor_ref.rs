@@ -21,6 +21,8 @@ use crate::actor::dispatch::Task;
 use crate::actor::end_reason::EndReason;
 use crate::actor::envelope::MessageFor;
 use crate::actor::request::{AskError, SendError, SendErrorReason};
+#[cfg(feature = "durable")]
+use crate::actor::stored;
 use crate::base::{ActorPath, Uid, drop_contained};
 use crate::mailbox::{Lane, Pushed, SendGuard, SendersToWake};
 use crate::observe::{DeadLetterReason, Lost};
@@ -304,17 +306,34 @@ impl<A: Actor> ActorRef<A> {
         Err(message)
     }
 
-    /// A hand-written future, so that the message moves once: from the future into the lane.
+    /// Puts a message into the lane when there is room.
     #[inline]
     pub(crate) fn push_when_room(
         &self,
         message: A::Message,
     ) -> impl Future<Output = Result<(), SendError<A::Message>>> {
+        self.send_when_room::<false>(message)
+    }
+
+    /// Puts a message into the lane when there is room, or, if it `IS_SENT` to a durable mailbox, into its store.
+    ///
+    /// A hand-written future, so that the message moves once: from the future into the lane.
+    #[inline]
+    pub(crate) fn send_when_room<const IS_SENT: bool>(
+        &self,
+        message: A::Message,
+    ) -> impl Future<Output = Result<(), SendError<A::Message>>> {
+        #[cfg(feature = "durable")]
+        let mut stored = None;
         let mut place = self.mailbox().place();
         #[cfg(feature = "spans")]
         let mut is_first = true;
         let mut message = Some(std::cell::Cell::new(message));
         poll_fn(move |cx| {
+            #[cfg(feature = "durable")]
+            if const { IS_SENT && A::DURABLE.is_some() } {
+                return stored::poll_send(self, &mut message, &mut stored, cx);
+            }
             // A sender that always finds room would otherwise never yield.
             ready!(pin!(consume_budget()).poll(cx));
             #[cfg(feature = "spans")]

@@ -13,7 +13,7 @@ mod ticketed;
 
 pub(in crate::actor) use self::recipient::{attach, decoded, retries};
 pub use self::request::Keyed;
-pub(in crate::actor) use self::request::{Asking, asking, sending};
+pub(in crate::actor) use self::request::{Asking, asking, poll_send};
 pub(in crate::actor) use self::spawn::{claim, give_up, reserve};
 pub(in crate::actor) use self::system::start;
 pub(crate) use self::ticketed::Ticketed;

@@ -11,8 +11,8 @@ use std::time::{Duration, SystemTime};
 use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, pull};
 use async_nats::jetstream::context::PublishAckFuture;
 use async_nats::jetstream::message::PublishMessage;
-use async_nats::jetstream::stream::{self, Stream};
-use async_nats::jetstream::{self, Context};
+use async_nats::jetstream::stream::{self, DeleteMessageErrorKind, Stream};
+use async_nats::jetstream::{self, Context, ErrorCode};
 use bytes::Bytes;
 use supervise_core::durable::{
     Append, Appended, Change, Claim, CommitError, Ended, Fate, Group, Marks, MessageId, MessageStore, Opened,
@@ -366,8 +366,8 @@ impl Open {
         match change {
             Change::Append(_) | Change::Handled(_) => {}
             Change::Charged { id, attempts, crashes, failures } => {
-                let charge = Charge { attempts: *attempts, crashes: *crashes, failures: failures.clone() };
-                self.charge(*id, charge).await?;
+                let failures = failures.clone();
+                self.charge(*id, Charge { attempts: *attempts, crashes: *crashes, failures }).await?;
             }
             Change::Quarantine { id, fate, failures } => self.confine(*id, *fate, failures.clone()).await?,
             Change::Retry(id) => {
@@ -588,15 +588,17 @@ fn unknown(error: impl fmt::Display) -> CommitError {
 }
 
 async fn delete(stream: &Stream, number: u64) -> Result<()> {
-    match stream.delete_message(number).await {
-        Ok(_) => Ok(()),
+    let Err(error) = stream.delete_message(number).await else { return Ok(()) };
+    match error.kind() {
         // It is gone already.
-        Err(error) if error.to_string().contains("10043") || error.to_string().contains("no message found") => {
-            Ok(())
-        }
-        Err(error) => Err(broken(error)),
+        DeleteMessageErrorKind::JetStream(error) if GONE.contains(&error.error_code()) => Ok(()),
+        _ => Err(broken(error)),
     }
 }
+
+/// What the server says if it has no message with this number.
+const GONE: [ErrorCode; 3] =
+    [ErrorCode::NO_MESSAGE_FOUND, ErrorCode::SEQUENCE_NOT_FOUND, ErrorCode::STREAM_MESSAGE_DELETE_FAILED];
 
 /// Reads a stream until `take` has enough: subject, number and payload of each message.
 async fn read(

@@ -58,11 +58,12 @@ struct Worker {
     thread: JoinHandle<()>,
 }
 
+type Work = Box<dyn FnOnce(Option<&mut Engine<'_>>) + Send>;
 type OpenAnswer = Box<dyn FnOnce(Result<Opened, StoreError>) + Send>;
 
 enum Job {
     Open(OpenAnswer),
-    Work(Box<dyn FnOnce(Option<&mut Engine<'_>>) + Send>),
+    Work(Work),
     Close(oneshot::Sender<Result<(), StoreError>>),
 }
 
@@ -192,6 +193,10 @@ impl MessageStore for SqliteStore {
     }
 
     fn queues(&mut self) -> StoreFuture<'_, Result<Vec<QueueRow>, StoreError>> {
+        #[expect(
+            clippy::redundant_closure_for_method_calls,
+            reason = "the method is for one lifetime of the engine only"
+        )]
         Box::pin(async move { self.call(|engine| engine.queues()).await? })
     }
 

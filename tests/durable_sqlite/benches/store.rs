@@ -20,7 +20,7 @@ use supervise::durable::{Append, Change, Group, MessageId, MessageStore, Owner, 
 const ROUNDS: usize = 7;
 const ROUND: Duration = Duration::from_millis(400);
 const BODY: usize = 100;
-const BACKLOG: u64 = 1_000_000;
+const BACKLOG: u32 = 1_000_000;
 
 fn main() {
     let folder = std::env::args().skip(1).find(|argument| !argument.starts_with("--"));
@@ -38,16 +38,16 @@ fn main() {
 }
 
 /// Groups for a while. Returns messages per second.
-async fn rate(producers: usize, mut group: impl AsyncFnMut(u64)) -> f64 {
-    let (began, mut groups) = (Instant::now(), 0_u64);
+async fn rate(producers: u32, mut group: impl AsyncFnMut()) -> f64 {
+    let (began, mut groups) = (Instant::now(), 0_u32);
     while began.elapsed() < ROUND {
-        group(groups).await;
+        group().await;
         groups += 1;
     }
-    (groups * producers as u64) as f64 / began.elapsed().as_secs_f64()
+    f64::from(groups) * f64::from(producers) / began.elapsed().as_secs_f64()
 }
 
-async fn accepting(folder: &Path, producers: usize) {
+async fn accepting(folder: &Path, producers: u32) {
     let body: Arc<[u8]> = (0..BODY).map(|_| fastrand::u8(..)).collect();
     let mut file = File::create(folder.join("floor")).expect("it can be written");
     let bare = bare(&folder.join(format!("bare-{producers}")));
@@ -56,30 +56,30 @@ async fn accepting(folder: &Path, producers: usize) {
     let (mut store, queue) = open(&folder.join(format!("store-{producers}"))).await;
     let (mut floors, mut bares, mut stores) = (Vec::new(), Vec::new(), Vec::new());
     let mut total = (0_i64, 0_u64);
-    let count = producers as u64;
+    let count = u64::from(producers);
     for _ in 0..ROUNDS {
-        let lines = body.repeat(producers);
+        let lines = body.repeat(producers as usize);
         floors.push(
-            rate(producers, async |_| {
+            rate(producers, async || {
                 file.write_all(&lines).and_then(|()| file.sync_data()).expect("there is room");
             })
             .await,
         );
         bares.push(
-            rate(producers, async |_| {
+            rate(producers, async || {
                 bare.execute_batch("BEGIN IMMEDIATE").expect("it is ours");
                 for _ in 0..producers {
                     insert.execute([&*body]).expect("there is room");
                 }
                 // What the group before has stored is handled.
-                forget.execute([total.0 + 1 - producers as i64, total.0]).expect("it is there");
-                total.0 += producers as i64;
+                forget.execute([total.0 + 1 - i64::from(producers), total.0]).expect("it is there");
+                total.0 += i64::from(producers);
                 bare.execute_batch("COMMIT").expect("there is room");
             })
             .await,
         );
         stores.push(
-            rate(producers, async |_| {
+            rate(producers, async || {
                 let mut changes: Vec<_> = (0..producers).map(|_| append(queue, &body)).collect();
                 let handled = (total.1 + 1).saturating_sub(count).max(1)..=total.1;
                 changes.extend(handled.map(|seq| Change::Handled(MessageId { queue, seq: Seq(seq) })));
@@ -127,7 +127,7 @@ async fn backlog(folder: &Path) {
     let path = folder.join("backlog");
     let body: Arc<[u8]> = vec![7; BODY].into();
     let (mut store, queue) = open(&path).await;
-    let mut fill = async |store: &mut SqliteStore, from: u64, to: u64| {
+    let fill = async |store: &mut SqliteStore, from: u64, to: u64| {
         for start in (from..to).step_by(4096) {
             let changes = (start..to.min(start + 4096)).map(|_| append(queue, &body)).collect();
             store.commit(&Group { changes }).await.expect("there is room");
@@ -135,7 +135,7 @@ async fn backlog(folder: &Path) {
     };
     fill(&mut store, 0, 1000).await;
     let before = resident();
-    fill(&mut store, 1000, BACKLOG).await;
+    fill(&mut store, 1000, BACKLOG.into()).await;
     let grown = resident().saturating_sub(before);
     drop(store);
     let mut times = Vec::new();
@@ -163,7 +163,7 @@ async fn backlog(folder: &Path) {
     }
     println!(
         "{BACKLOG} read in pages of 1024 and handled: {:.0} per second",
-        BACKLOG as f64 / began.elapsed().as_secs_f64()
+        f64::from(BACKLOG) / began.elapsed().as_secs_f64()
     );
 }
 

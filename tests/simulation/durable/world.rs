@@ -182,17 +182,24 @@ impl World {
                 self.group.push((at, Change::Append));
                 Ok(())
             }
-            Action::Commit => self.commit(true),
+            Action::Commit => {
+                self.commit();
+                Ok(())
+            }
             Action::Full => {
                 self.limits.fulls -= 1;
                 self.group.retain(|(_, change)| *change != Change::Append);
-                self.commit(true)
+                self.commit();
+                Ok(())
             }
             Action::Claim(at) => {
                 self.claim(at);
                 Ok(())
             }
-            Action::Page(at) => self.page(at),
+            Action::Page(at) => {
+                self.page(at);
+                Ok(())
+            }
             Action::Begin(at) => self.begin(at),
             Action::Return(at) => {
                 let Some(owner) = &mut self.owners[at] else { return Ok(()) };
@@ -254,13 +261,13 @@ impl World {
         });
     }
 
-    fn commit(&mut self, appends: bool) -> Checked {
+    fn commit(&mut self) {
         let group = std::mem::take(&mut self.group);
         let concerned: Vec<usize> = group.iter().map(|(at, _)| *at).collect();
         for (at, change) in group {
             let disk = &mut self.disks[at];
             match change {
-                Change::Append if appends => {
+                Change::Append => {
                     disk.last = disk.last.next();
                     let seq = disk.last;
                     disk.waiting.insert(seq, Stored::default());
@@ -272,7 +279,6 @@ impl World {
                         owner.attempts.insert(seq, Stored::default());
                     }
                 }
-                Change::Append => {}
                 Change::Handled(seq) => {
                     disk.waiting.remove(&seq);
                 }
@@ -302,8 +308,9 @@ impl World {
                 Change::Release => {}
             }
         }
-        concerned.into_iter().for_each(|at| self.idle(at));
-        Ok(())
+        for at in concerned {
+            self.idle(at);
+        }
     }
 
     /// What an earlier process had begun has been charged.
@@ -315,9 +322,9 @@ impl World {
         }
     }
 
-    fn page(&mut self, at: usize) -> Checked {
-        let Some(owner) = &mut self.owners[at] else { return Ok(()) };
-        let Some(wanted) = owner.queue.wants() else { return Ok(()) };
+    fn page(&mut self, at: usize) {
+        let Some(owner) = &mut self.owners[at] else { return };
+        let Some(wanted) = owner.queue.wants() else { return };
         let page: Vec<(Seq, Stored)> = self.disks[at]
             .waiting
             .range(wanted.after.next()..)
@@ -360,7 +367,6 @@ impl World {
         {
             self.let_in(next);
         }
-        Ok(())
     }
 
     fn let_in(&mut self, at: usize) {
@@ -508,9 +514,8 @@ impl World {
             self.act(action)?;
             self.check()?;
         }
-        match self.actions().first() {
-            Some(action) => return Err(format!("it never ends: {action:?}")),
-            None => {}
+        if let Some(action) = self.actions().first() {
+            return Err(format!("it never ends: {action:?}"));
         }
         for (at, disk) in self.disks.iter().enumerate() {
             if let Some((seq, _)) = disk.waiting.first_key_value() {

@@ -58,7 +58,9 @@ impl<M: Send + 'static> Cell<M> {
         let make = |name: &ActorName, id, inherited| {
             let cell = new.insert(Self::below(parent, name, id, props.protocol(inherited), &props));
             #[cfg(feature = "durable")]
-            if let Some(outlet) = &reserved {
+            if const { A::DURABLE.is_some() }
+                && let Some(outlet) = &reserved
+            {
                 cell.core.take_outlet(Arc::clone(outlet));
             }
             prepare(cell);
@@ -75,7 +77,9 @@ impl<M: Send + 'static> Cell<M> {
         match (new, spawned, name) {
             (Some(cell), ..) => {
                 #[cfg(feature = "durable")]
-                stored::claim::<A>(&ActorRef::new(Arc::clone(&cell)), reserved);
+                if const { A::DURABLE.is_some() } {
+                    stored::claim::<A>(&ActorRef::new(Arc::clone(&cell)), reserved);
+                }
                 Self::begin(&cell, props);
                 Ok(ActorRef::new(cell))
             }
@@ -118,7 +122,9 @@ impl<M: Send + 'static> Cell<M> {
         #[cfg(feature = "durable")]
         let props = match reserved {
             Ok(reserved) => {
-                stored::claim::<A>(&ActorRef::new(Arc::clone(&cell)), reserved);
+                if const { A::DURABLE.is_some() } {
+                    stored::claim::<A>(&ActorRef::new(Arc::clone(&cell)), reserved);
+                }
                 props
             }
             // A declared child without a queue cannot start.

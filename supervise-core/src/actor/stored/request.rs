@@ -2,6 +2,7 @@
 //!
 //! Rules 27.1, 27.2, 27.3 and 27.18.
 
+use std::cell::Cell;
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -9,7 +10,6 @@ use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 use std::time::SystemTime;
 
-use pin_project_lite::pin_project;
 use tokio::sync::oneshot;
 
 use super::recipient::Copy;
@@ -258,27 +258,22 @@ impl<A: Actor> ActorRef<A> {
     }
 }
 
-pin_project! {
-    /// What [`Request::send`] returns.
-    #[project = SendingProjection]
-    pub(in crate::actor) enum Sending<'a, M, F> {
-        Plain { #[pin] send: F },
-        Stored { send: Stored<'a, M> },
+/// A message on its way to the store, for [`Request::send`].
+type Sending<'a, M> = Pin<Box<dyn Future<Output = Result<(), SendError<M>>> + Send + 'a>>;
+
+/// Stores the message that [`Request::send`] sends. `sending` is set by the first poll.
+pub(in crate::actor) fn poll_send<'a, A: Actor>(
+    to: &'a ActorRef<A>,
+    message: &mut Option<Cell<A::Message>>,
+    sending: &mut Option<Sending<'a, A::Message>>,
+    cx: &mut TaskContext<'_>,
+) -> Poll<Result<(), SendError<A::Message>>> {
+    if let Some(message) = message.take() {
+        *sending = Some(Box::pin(send_stored(to, message.into_inner())));
     }
-}
-
-type Stored<'a, M> = Pin<Box<dyn Future<Output = Result<(), SendError<M>>> + Send + 'a>>;
-
-/// Sends a message when there is room. A durable mailbox stores it first.
-#[inline]
-pub(in crate::actor) fn sending<A: Actor>(
-    to: &ActorRef<A>,
-    message: A::Message,
-) -> impl Future<Output = Result<(), SendError<A::Message>>> + use<'_, A> {
-    if const { A::DURABLE.is_some() } {
-        Sending::Stored { send: Box::pin(send_stored(to, message)) }
-    } else {
-        Sending::Plain { send: to.push_when_room(message) }
+    match sending {
+        Some(sending) => sending.as_mut().poll(cx),
+        None => unreachable!("a send was polled after it had completed"),
     }
 }
 
@@ -298,17 +293,5 @@ async fn send_stored<A: Actor>(to: &ActorRef<A>, message: A::Message) -> Result<
             Err((_, None)) => unreachable!("a message that is not stored comes back"),
         },
         Err(why) => refused(message, &why),
-    }
-}
-
-impl<M, F: Future<Output = Result<(), SendError<M>>>> Future for Sending<'_, M, F> {
-    type Output = Result<(), SendError<M>>;
-
-    #[inline]
-    fn poll(self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
-        match self.project() {
-            SendingProjection::Plain { send } => send.poll(cx),
-            SendingProjection::Stored { send } => send.as_mut().poll(cx),
-        }
     }
 }

@@ -53,7 +53,7 @@ impl Engine<'_> {
         self.refuse_if_broken()?;
         let queue = match self.by_name(name) {
             Some(queue) if self.queues[&queue].is_claimed => {
-                let text = format_args!("the queue {name} has an owner");
+                let text = format!("the queue {name} has an owner");
                 return Err(self.place.error(StoreErrorKind::Claimed, text));
             }
             Some(queue) => queue,

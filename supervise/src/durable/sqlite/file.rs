@@ -126,7 +126,7 @@ impl Place {
             return Err(self.error(StoreErrorKind::Refused, "the file belongs to another program"));
         }
         if format != FORMAT {
-            let text = format_args!(
+            let text = format!(
                 "a newer release of supervise has written it, in format {format}; this release knows format {FORMAT}"
             );
             return Err(self.error(StoreErrorKind::NewerFormat, text));

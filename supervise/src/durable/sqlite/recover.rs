@@ -128,7 +128,7 @@ impl<'a> Inventory<'a> {
         if self.accepts_damage {
             return Ok(());
         }
-        let text = format_args!("{what}. Restore the file and those beside it, or open it with `accept_damage`");
+        let text = format!("{what}. Restore the file and those beside it, or open it with `accept_damage`");
         Err(self.place.error(StoreErrorKind::Damaged, text))
     }
 
