@@ -3,10 +3,12 @@
 //!
 //! Rules 26.1, 26.3, 26.4 and 26.6.
 
+use std::path::PathBuf;
 use std::process::{Command as Tool, Stdio};
 use std::time::{Duration, Instant};
 
-use supervise::remote::Node;
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use supervise::remote::{FindError, Node};
 use supervise::zenoh::Zenoh;
 use supervise::{ActorSystem, AskError, Event, Events, HowEnded, Interest};
 use supervise_remote_zenoh::{Echo, EchoRef, PATIENCE, Watcher, WatcherRef};
@@ -249,6 +251,71 @@ async fn rem_27_a_seed_starts_again_at_the_same_address() {
     let there = There::new("127.0.0.1:0", &[]).await;
     let here = Here::new(&[&there.address]).await;
     restart(here, there, &[]).await;
+}
+
+/// An authority, and the files of nodes whose certificates it has signed.
+struct Authority {
+    folder: PathBuf,
+    issuer: Issuer<'static, KeyPair>,
+}
+
+impl Authority {
+    fn new(name: &str) -> Self {
+        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let mut parameters = CertificateParams::default();
+        parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().unwrap();
+        std::fs::write(folder.join("ca.pem"), parameters.self_signed(&key).unwrap().pem()).unwrap();
+        Self { folder, issuer: Issuer::new(parameters, key) }
+    }
+
+    /// An engine whose certificate this authority has signed, and which trusts the peers of `trusts`.
+    fn engine(&self, trusts: &Self, name: &str, seeds: &[&str]) -> Zenoh {
+        let key = KeyPair::generate().unwrap();
+        let parameters = CertificateParams::new(["127.0.0.1".to_owned()]).unwrap();
+        let certificate = parameters.signed_by(&key, &self.issuer).unwrap();
+        let file = |kind: &str| self.folder.join(format!("{name}.{kind}"));
+        std::fs::write(file("pem"), certificate.pem()).unwrap();
+        std::fs::write(file("key"), key.serialize_pem()).unwrap();
+        let seeds = seeds.iter().copied();
+        let ca = trusts.folder.join("ca.pem");
+        Zenoh::listen("127.0.0.1:0").seeds(seeds).mutual_tls(ca, file("pem"), file("key"))
+    }
+}
+
+impl Drop for Authority {
+    fn drop(&mut self) {
+        let _gone = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+#[tokio::test]
+async fn with_mutual_tls_only_peers_that_the_authority_has_signed_are_heard() {
+    let (ours, theirs) = (Authority::new("ours"), Authority::new("theirs"));
+    let system = ActorSystem::new("shop");
+    let node = Node::builder(&system).serve::<Echo>().join(ours.engine(&ours, "shop", &[])).await.unwrap();
+    system.spawn("echo", Echo::default).unwrap();
+    let address = node.id().address().to_owned();
+    let path = format!("supervise://{}/user/echo", node.id());
+    // A stranger trusts us, and shows what another authority has signed. A third speaks no TLS.
+    let strangers =
+        [theirs.engine(&ours, "stranger", &[&address]), Zenoh::listen("127.0.0.1:0").seeds([&address])];
+    for engine in strangers {
+        let stranger = ActorSystem::new("stranger");
+        let patient = Node::builder(&stranger).find_timeout(Duration::from_secs(2));
+        let outside = soon(patient.join(engine)).await.unwrap();
+        let error = outside.find::<Echo>(&path).await.expect_err("it must not get in");
+        assert_eq!(error, FindError::NoNode(node.id().to_string()));
+        soon(stranger.terminate()).await;
+    }
+    let friend = ActorSystem::new("friend");
+    let inside = soon(Node::builder(&friend).join(ours.engine(&ours, "friend", &[&address]))).await.unwrap();
+    let echo = soon(inside.find::<Echo>(&path)).await.unwrap();
+    assert_eq!(soon(echo.echo("secret".to_owned())).await.unwrap(), "secret");
+    assert_eq!(node.peers(), [inside.id().clone()]);
+    soon(friend.terminate()).await;
+    soon(system.terminate()).await;
 }
 
 #[tokio::test]
