@@ -23,7 +23,7 @@
 //! A node announces itself by a liveliness token, `sv/@/system@host:port/incarnation`, and gets its packets at
 //! `sv/system@host:port/sender`. Nothing else of Zenoh is used, and no multicast.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -186,20 +186,20 @@ impl Transport for Zenoh {
             let config = self.config()?;
             let (packets, to_send) = sync_channel(QUEUE);
             let (opens, opened) = oneshot::channel();
-            let (closes, closed) = oneshot::channel();
-            let engine = move || {
-                match Session::open(config, &me, incarnation, &inbox) {
-                    Ok(session) => {
+            let (done, closed) = oneshot::channel();
+            let work = move || {
+                match Engine::open(config, &me, incarnation, &inbox) {
+                    Ok(engine) => {
                         // An error means that nobody joins any more; then the queue is closed too.
                         let _gone = opens.send(Ok(()));
-                        session.run(&to_send);
+                        engine.run(&to_send);
                     }
                     Err(error) => drop(opens.send(Err(failed(error)))),
                 }
-                drop(closes);
+                drop(done);
             };
             let thread = std::thread::Builder::new().name("supervise-zenoh".to_owned());
-            thread.spawn(engine).map_err(|error| TransportError(error.to_string()))?;
+            thread.spawn(work).map_err(|error| TransportError(error.to_string()))?;
             let ended = |_| Err(TransportError("the thread of the engine panicked".to_owned()));
             opened.await.unwrap_or_else(ended)?;
             *self.running() = Some(Running { packets, closed });
@@ -240,13 +240,13 @@ impl fmt::Debug for Zenoh {
 }
 
 /// What the engine's thread has.
-struct Session {
+struct Engine {
     session: ::zenoh::Session,
     token: LivelinessToken,
     me: String,
 }
 
-impl Session {
+impl Engine {
     fn open(config: ::zenoh::Config, me: &NodeId, incarnation: u64, inbox: &Inbox) -> ::zenoh::Result<Self> {
         let session = ::zenoh::open(config).wait()?;
         let me = chunk(me);
@@ -330,7 +330,8 @@ fn chunk(node: &NodeId) -> String {
         if byte.is_ascii_alphanumeric() || b"@:.-_[]".contains(&byte) {
             chunk.push(char::from(byte));
         } else {
-            chunk.push_str(&format!("%{byte:02X}"));
+            // Writing to a string does not fail.
+            let _written = write!(chunk, "%{byte:02X}");
         }
     }
     chunk
@@ -349,52 +350,4 @@ fn node(chunk: &str) -> Option<NodeId> {
     let text = String::from_utf8(bytes).ok()?;
     let (system, address) = text.split_once('@')?;
     Some(NodeId::new(system, address))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn why(engine: &Zenoh) -> String {
-        engine.config().expect_err("it must not open").to_string()
-    }
-
-    #[test]
-    fn beyond_loopback_it_opens_with_tls_or_when_told_that_plain_text_will_do() {
-        for loopback in ["127.0.0.1:7000", "[::1]:7000", "localhost:7000"] {
-            assert!(Zenoh::listen(loopback).config().is_ok(), "{loopback}");
-        }
-        for beyond in ["10.0.0.7:7000", "[2001:db8::1]:7000", "shop.internal:7000"] {
-            assert!(why(&Zenoh::listen(beyond)).contains("is not a loopback address"), "{beyond}");
-            assert!(Zenoh::listen(beyond).plaintext().config().is_ok(), "{beyond}");
-            assert!(Zenoh::listen(beyond).mutual_tls("ca", "cert", "key").config().is_ok(), "{beyond}");
-        }
-    }
-
-    #[test]
-    fn a_node_that_listens_everywhere_says_where_it_is() {
-        let everywhere = || Zenoh::listen("0.0.0.0:7000").plaintext();
-        assert!(why(&everywhere()).contains("reachable_at"));
-        let named = everywhere().reachable_at("shop.internal:7000");
-        assert!(named.config().is_ok());
-        assert_eq!(named.address(), "shop.internal:7000");
-    }
-
-    #[test]
-    fn port_0_becomes_a_free_port() {
-        let address = Zenoh::listen("127.0.0.1:0").address();
-        let port: u16 = address.strip_prefix("127.0.0.1:").and_then(|port| port.parse().ok()).unwrap();
-        assert_ne!(port, 0);
-    }
-
-    #[test]
-    fn a_node_survives_its_key() {
-        for (system, address) in [("shop", "10.0.0.7:7000"), ("a/b*ü%41?", "[::1]:7000")] {
-            let id = NodeId::new(system, address);
-            let key = chunk(&id);
-            assert!(!key.contains(['/', '*', '?', '#', '$']), "{key}");
-            assert_eq!(node(&key), Some(id));
-        }
-        assert_eq!((node("shop"), node("a%4"), node("a%FF@b:1")), (None, None, None));
-    }
 }

@@ -318,13 +318,48 @@ async fn with_mutual_tls_only_peers_that_the_authority_has_signed_are_heard() {
     soon(system.terminate()).await;
 }
 
+/// Why an engine does not open.
+async fn why(engine: Zenoh) -> String {
+    let system = ActorSystem::new("alone");
+    let error = soon(Node::builder(&system).join(engine)).await.expect_err("it must not join").to_string();
+    assert!(system.node().is_none());
+    soon(system.terminate()).await;
+    error
+}
+
 #[tokio::test]
 async fn a_node_that_cannot_listen_does_not_join() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let system = ActorSystem::new("late");
-    let engine = Zenoh::listen(taken.local_addr().unwrap().to_string());
-    let error = Node::builder(&system).join(engine).await.expect_err("the port is taken").to_string();
+    let error = why(Zenoh::listen(taken.local_addr().unwrap().to_string())).await;
     assert!(error.contains("could not join"), "{error}");
-    assert!(system.node().is_none());
+}
+
+#[tokio::test]
+async fn beyond_loopback_a_node_joins_with_tls_or_when_told_that_plain_text_will_do() {
+    // Addresses that no machine has: without the refusal, the engine cannot listen there.
+    for beyond in ["192.0.2.1:7000", "[2001:db8::1]:7000", "shop.invalid:7000"] {
+        let refusal = format!("`{beyond}` is not a loopback address");
+        assert!(why(Zenoh::listen(beyond)).await.contains(&refusal));
+        assert!(!why(Zenoh::listen(beyond).plaintext()).await.contains(&refusal));
+    }
+}
+
+#[tokio::test]
+async fn a_node_that_listens_everywhere_says_where_it_is_by_any_name() {
+    let everywhere = || Zenoh::listen("0.0.0.0:0").plaintext();
+    assert!(why(everywhere()).await.contains("reachable_at"));
+    let here = Here::new(&[]).await;
+    // Its name has what Zenoh's keys do not allow.
+    let name = "a/b*\u{fc}%41?#$:1";
+    let system = ActorSystem::new("there");
+    let engine = everywhere().reachable_at(name).seeds([here.node.id().address()]);
+    let there = Node::builder(&system).join(engine).await.unwrap();
+    assert_eq!(there.id().address(), name);
+    // To find somebody there, it has to be up on both sides.
+    let path = format!("supervise://{}/user/nobody", here.node.id());
+    let error = soon(there.find::<Echo>(&path)).await.expect_err("there is nobody");
+    assert_eq!(error, FindError::NotFound(path));
+    assert_eq!(here.node.peers(), [there.id().clone()]);
     soon(system.terminate()).await;
+    here.end().await;
 }
