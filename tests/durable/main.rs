@@ -2,13 +2,17 @@
 //!
 //! Rules 27.1 and the others of that section.
 
+mod abuse;
 mod accepting;
 mod bounds;
 mod crashes;
 mod edges;
 mod ends;
 mod failures;
+mod misuse;
 mod names;
 mod orders;
+mod outages;
 mod quarantine;
+mod stumbling;
 mod suspects;

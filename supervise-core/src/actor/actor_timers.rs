@@ -9,6 +9,7 @@
 //!
 //! Rules 15.1 and 15.2.
 
+use std::any::Any;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
@@ -29,38 +30,46 @@ pub type TimerKey = Cow<'static, str>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Generation(u64);
 
-/// The timers of one actor.
-pub(crate) struct ActorTimers<M: 'static> {
+/// The timers of one actor. The type of its messages is erased, so that this is compiled once and not for each actor.
+pub(crate) struct ActorTimers {
     due: Timers,
-    keyed: HashMap<TimerKey, Keyed<M>>,
+    keyed: HashMap<TimerKey, Keyed>,
     keys: HashMap<Generation, TimerKey>,
-    idle: Option<Idle<M>>,
+    idle: Option<Idle>,
     next: u64,
 }
 
-struct Keyed<M: 'static> {
+struct Keyed {
     generation: Generation,
-    what: What<M>,
+    what: What,
 }
 
-/// Makes a message.
-type Make<M> = UserValue<Box<dyn FnMut() -> M + Send>>;
+/// Makes a message, and puts it into an `Option` of the actor's messages.
+type Make = UserValue<Box<dyn FnMut(&mut dyn Any) + Send>>;
 
-enum What<M: 'static> {
-    Once(UserValue<M>),
-    Every { interval: Duration, next: Instant, make: Make<M> },
+fn erased<M: 'static>(mut make: impl FnMut() -> Option<M> + Send + 'static) -> Make {
+    UserValue::new(Box::new(move |place| {
+        if let Some(place) = place.downcast_mut() {
+            *place = make();
+        }
+    }))
+}
+
+enum What {
+    Once(Make),
+    Every { interval: Duration, next: Instant, make: Make },
 }
 
 /// The receive timeout.
-struct Idle<M: 'static> {
+struct Idle {
     after: Duration,
     generation: Generation,
-    make: Make<M>,
+    make: Make,
     /// A message that counts as activity is being handled, so the idle time begins after it.
     over: bool,
 }
 
-impl<M> ActorTimers<M> {
+impl ActorTimers {
     pub(crate) fn new() -> Self {
         Self { due: Timers::new(), keyed: HashMap::new(), keys: HashMap::new(), idle: None, next: 0 }
     }
@@ -72,17 +81,23 @@ impl<M> ActorTimers<M> {
 
     // ---- keyed timers --------------------------------------------------------------------------------------------
 
-    pub(crate) fn start_once(&mut self, key: TimerKey, delay: Duration, message: M) {
-        self.start(key, later(Instant::now(), delay), What::Once(UserValue::new(message)));
+    pub(crate) fn start_once<M: Send + 'static>(&mut self, key: TimerKey, delay: Duration, message: M) {
+        let mut message = Some(message);
+        self.start(key, later(Instant::now(), delay), What::Once(erased(move || message.take())));
     }
 
-    pub(crate) fn start_every(&mut self, key: TimerKey, interval: Duration, make: Box<dyn FnMut() -> M + Send>) {
+    pub(crate) fn start_every<M: 'static>(
+        &mut self,
+        key: TimerKey,
+        interval: Duration,
+        mut make: impl FnMut() -> M + Send + 'static,
+    ) {
         let interval = interval.max(SHORTEST_INTERVAL);
         let next = later(Instant::now(), interval);
-        self.start(key, next, What::Every { interval, next, make: UserValue::new(make) });
+        self.start(key, next, What::Every { interval, next, make: erased(move || Some(make())) });
     }
 
-    fn start(&mut self, key: TimerKey, at: Instant, what: What<M>) {
+    fn start(&mut self, key: TimerKey, at: Instant, what: What) {
         self.cancel(&key);
         let generation = self.generation();
         self.due.set(generation.0, at);
@@ -111,11 +126,11 @@ impl<M> ActorTimers<M> {
 
     // ---- the receive timeout -------------------------------------------------------------------------------------
 
-    pub(crate) fn set_idle(&mut self, after: Duration, make: Box<dyn FnMut() -> M + Send>) {
+    pub(crate) fn set_idle<M: 'static>(&mut self, after: Duration, mut make: impl FnMut() -> M + Send + 'static) {
         let after = after.max(SHORTEST_INTERVAL);
         self.clear_idle();
         let generation = self.generation();
-        self.idle = Some(Idle { after, generation, make: UserValue::new(make), over: false });
+        self.idle = Some(Idle { after, generation, make: erased(move || Some(make())), over: false });
         self.due.set(generation.0, later(Instant::now(), after));
     }
 
@@ -163,30 +178,36 @@ impl<M> ActorTimers<M> {
     }
 
     /// The cell has taken the control of a timer: returns its message, unless the timer is gone. Runs the user's `make`.
-    pub(crate) fn take(&mut self, generation: Generation) -> Option<Fired<M>> {
+    pub(crate) fn take<M: 'static>(&mut self, generation: Generation) -> Option<Fired<M>> {
+        let mut message = None;
+        let by_idleness = self.fire(generation, &mut message)?;
+        message.map(|message| Fired { message, by_idleness })
+    }
+
+    /// Puts the message of a timer into `place`. Returns whether it came from the receive timeout.
+    fn fire(&mut self, generation: Generation, place: &mut dyn Any) -> Option<bool> {
         if let Some(idle) = &mut self.idle
             && idle.generation == generation
         {
-            return Some(Fired { message: (idle.make)(), by_idleness: true });
+            (idle.make)(place);
+            return Some(true);
         }
         let key = self.keys.get(&generation)?;
         let keyed = self.keyed.get_mut(key)?;
-        let message = match &mut keyed.what {
+        match &mut keyed.what {
             What::Every { interval, next, make } => {
                 // A late tick does not delay the ticks after it (1).
                 *next = later(*next, *interval).max(Instant::now());
                 self.due.set(generation.0, *next);
-                make()
+                make(place);
             }
-            What::Once(_) => {
+            What::Once(make) => {
+                make(place);
                 let key = self.keys.remove(&generation)?;
-                match self.keyed.remove(&key)?.what {
-                    What::Once(message) => message.into_inner(),
-                    What::Every { .. } => return None,
-                }
+                self.keyed.remove(&key);
             }
-        };
-        Some(Fired { message, by_idleness: false })
+        }
+        Some(false)
     }
 }
 
@@ -197,7 +218,7 @@ pub(crate) struct Fired<M> {
     pub(crate) by_idleness: bool,
 }
 
-impl<M> fmt::Debug for ActorTimers<M> {
+impl fmt::Debug for ActorTimers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ActorTimers").field("keys", &self.keyed.keys()).finish_non_exhaustive()
     }

@@ -1,5 +1,6 @@
 //! The context of a handler or hook: the actor itself, its children, its timers, and the actors that it watches.
 
+use std::any::Any;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::future::Future;
@@ -8,7 +9,7 @@ use std::time::Duration;
 
 use crate::actor::actor_ref::{ActorRef, AnyActorRef, TypedRef};
 use crate::actor::actor_timers::{ActorTimers, TimerKey};
-use crate::actor::cell::{Cell, NewName, SpawnError, System};
+use crate::actor::cell::{Cell, Core, NewName, SpawnError, System};
 use crate::actor::configuration::Configuration;
 use crate::actor::control::Control;
 use crate::actor::definition::{
@@ -36,13 +37,13 @@ pub struct Context<A: Actor> {
     rare: Option<Box<Rare<A>>>,
     aborted: bool,
     /// Allocated with the first timer.
-    timers: Option<Box<ActorTimers<A::Message>>>,
+    timers: Option<Box<ActorTimers>>,
 }
 
 /// See [`Context::rare`].
 struct Rare<A: Actor> {
     /// What comes instead of `Terminated`.
-    watch_messages: HashMap<AnyActorRef, WatchMessage<A::Message>>,
+    watch_messages: HashMap<AnyActorRef, WatchMessage>,
     works: Works<A>,
     /// What the table of this instance takes from its settings.
     configuration: Option<Arc<Configuration>>,
@@ -54,8 +55,10 @@ struct Rare<A: Actor> {
 }
 
 /// The message that an instance gets when a watched actor ends.
-struct WatchMessage<M: 'static> {
-    message: UserValue<M>,
+///
+/// Its type is erased, so that the map of these is compiled once and not for each actor.
+struct WatchMessage {
+    message: UserValue<Box<dyn Any + Send>>,
     /// An earlier instance chose the message, so the current one may replace it.
     inherited: bool,
 }
@@ -295,7 +298,7 @@ impl<A: Actor> Context<A> {
         interval: Duration,
         mut message: impl FnMut() -> M + Send + 'static,
     ) {
-        self.timers().start_every(key.into(), interval, Box::new(move || message().into_message()));
+        self.timers().start_every(key.into(), interval, move || message().into_message());
     }
 
     /// Cancels a timer. Its message is not delivered, even if it is on its way.
@@ -319,7 +322,7 @@ impl<A: Actor> Context<A> {
         after: Duration,
         mut message: impl FnMut() -> M + Send + 'static,
     ) {
-        self.timers().set_idle(after, Box::new(move || message().into_message()));
+        self.timers().set_idle(after, move || message().into_message());
     }
 
     /// Cancels the receive timeout.
@@ -329,7 +332,7 @@ impl<A: Actor> Context<A> {
         }
     }
 
-    fn timers(&mut self) -> &mut ActorTimers<A::Message> {
+    fn timers(&mut self) -> &mut ActorTimers {
         self.timers.get_or_insert_with(|| Box::new(ActorTimers::new()))
     }
 
@@ -376,8 +379,10 @@ impl<A: Actor> Context<A> {
         if earlier.is_some() && !inherited {
             return Err(AlreadyWatched { subject: subject.path() });
         }
-        let message = WatchMessage { message: UserValue::new(message.into_message()), inherited: false };
-        self.rare().watch_messages.insert(subject, message);
+        let message: Box<dyn Any + Send> = Box::new(message.into_message());
+        self.rare()
+            .watch_messages
+            .insert(subject, WatchMessage { message: UserValue::new(message), inherited: false });
         Ok(())
     }
 
@@ -439,7 +444,8 @@ impl<A: Actor> Context<A> {
     }
 
     pub(crate) fn take_watch_message(&mut self, subject: &AnyActorRef) -> Option<A::Message> {
-        self.rare.as_mut()?.watch_messages.remove(subject).map(|message| message.message.into_inner())
+        let kept = self.rare.as_mut()?.watch_messages.remove(subject)?;
+        kept.message.into_inner().downcast().ok().map(|message| *message)
     }
 
     // ---- the runner's side ---------------------------------------------------------------------------------------
@@ -494,7 +500,7 @@ impl<A: Actor> Context<A> {
         self.aborted = aborted;
     }
 
-    pub(crate) fn timers_mut(&mut self) -> Option<&mut ActorTimers<A::Message>> {
+    pub(crate) fn timers_mut(&mut self) -> Option<&mut ActorTimers> {
         self.timers.as_deref_mut()
     }
 
@@ -555,13 +561,17 @@ impl<A: Actor> Context<A> {
         self.held = None;
         self.aborted = false;
         if let Some(rare) = &mut self.rare {
-            let messages = &mut rare.watch_messages;
-            let watched: HashSet<_> = self.cell.core.protocol().watched().cloned().collect();
-            messages.retain(|subject, _| watched.contains(subject));
-            for message in messages.values_mut() {
-                message.inherited = true;
-            }
+            inherit(&mut rare.watch_messages, &self.cell.core);
         }
+    }
+}
+
+/// Keeps the messages of watches that go on. The next instance may replace them.
+fn inherit(messages: &mut HashMap<AnyActorRef, WatchMessage>, core: &Core) {
+    let watched: HashSet<_> = core.protocol().watched().cloned().collect();
+    messages.retain(|subject, _| watched.contains(subject));
+    for message in messages.values_mut() {
+        message.inherited = true;
     }
 }
 

@@ -174,6 +174,10 @@ pub trait Actor: Supervisor + Send {
     /// Whether a handler gathers messages: [`batching`](Self::batching) says which.
     const BATCHES: bool = false;
 
+    /// Whether a message may be delivered again: [`redelivery`](Self::redelivery) says which. Other actors do not even
+    /// compile the code for it.
+    const REDELIVERS: bool = false;
+
     /// Handles one message that [`handle_now`](Self::handle_now) has given back. An error is a failure of this actor,
     /// and its parent decides about it. Implement `handle`, `handle_now`, or both.
     fn handle(
@@ -298,7 +302,7 @@ pub trait Actor: Supervisor + Send {
     }
 
     /// How often a restart may deliver `message` again after it failed: 0 unless its handler says
-    /// `#[handler(redeliver = N)]`.
+    /// `#[handler(redeliver = N)]`. Called only if [`REDELIVERS`](Self::REDELIVERS) is `true`.
     fn redelivery(message: &Self::Message) -> u32 {
         let _ = message;
         0
@@ -437,7 +441,8 @@ where
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no supervision rule for the failure `{E}`",
     label = "this child can fail with `{E}`, or escalate it, and `{Self}` does not say what happens then",
-    note = "add a rule: `#[supervise(.., on({E}) = Restart)]` on `{Self}` (or `Resume`, `Stop`, `Escalate`)"
+    note = "add a rule: `#[supervise(.., on({E}) = Restart)]` on `{Self}` (or `Resume`, `Stop`, `Escalate`)",
+    note = "if a handler only answers with this error, return it as `Reply<Result<_, {E}>>`: then it is no failure, and needs no rule"
 )]
 pub trait Decides<E: ?Sized> {}
 
@@ -449,7 +454,8 @@ pub trait Decides<E: ?Sized> {}
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no supervision rule for the failure `{E}`",
     label = "this child can fail with `{E}`, or escalate it, and `{Self}` does not say what happens then",
-    note = "add a rule: `#[supervise(.., on({E}) = Restart)]` on `{Self}` (or `Resume`, `Stop`, `Escalate`)"
+    note = "add a rule: `#[supervise(.., on({E}) = Restart)]` on `{Self}` (or `Resume`, `Stop`, `Escalate`)",
+    note = "if a handler only answers with this error, return it as `Reply<Result<_, {E}>>`: then it is no failure, and needs no rule"
 )]
 pub trait HasOneRuleOrOneSpellingFor<E: ?Sized> {}
 

@@ -215,7 +215,8 @@ impl fmt::Debug for ReplySlot {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a message of `{A}`",
     label = "`{A}` has no handler for this",
-    note = "the messages of an actor are generated from its handlers: for `#[handler] fn greet(&mut self, name: String)` call `r.greet(name)`, or build `{A}Message::Greet {{ name }}`"
+    note = "the messages of `{A}` are generated from its handlers: for `#[handler] fn greet(&mut self, name: String)` build `{A}Message::Greet {{ name }}`, or call `greet(name)` on a `{A}Ref`, such as `ctx.me()`",
+    note = "a timer or a watch sends to `{A}` itself: to reach another actor, add a handler to `{A}` that calls that actor, and use the message of this handler"
 )]
 pub trait MessageFor<A: Actor, By = ByHand> {
     /// The message itself.

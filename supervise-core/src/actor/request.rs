@@ -256,7 +256,7 @@ impl<A: Actor, T: Send + 'static> Future for Ask<'_, A, T> {
     type Output = Result<T, AskError>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
-        self.poll_with::<true>(cx)
+        self.poll_with(true, cx)
     }
 }
 
@@ -268,11 +268,11 @@ impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
 
     /// Without the limit that the actor or the system sets.
     fn poll_unlimited(&mut self, cx: &mut TaskContext<'_>) -> Poll<Result<T, AskError>> {
-        self.poll_with::<false>(cx)
+        self.poll_with(false, cx)
     }
 
     #[inline]
-    fn poll_with<const LIMITED: bool>(&mut self, cx: &mut TaskContext<'_>) -> Poll<Result<T, AskError>> {
+    fn poll_with(&mut self, limited: bool, cx: &mut TaskContext<'_>) -> Poll<Result<T, AskError>> {
         let request = match &mut self.0 {
             AskState::Waiting(answer) => return Pin::new(answer).poll(cx),
             AskState::Unsent(request) => request,
@@ -301,10 +301,10 @@ impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
         }
         #[cfg(feature = "durable")]
         if const { A::DURABLE.is_some() } {
-            return self.poll_stored::<LIMITED>(answer, cx);
+            return self.poll_stored(answer, limited, cx);
         }
         let guard = to.enter_to_ask();
-        if LIMITED
+        if limited
             && guard.is_guarded()
             && let Some(limit) = to.core().ask_timeout()
         {
@@ -330,9 +330,10 @@ impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
     /// The rest of the first poll of an ask of a durable actor.
     #[cfg(feature = "durable")]
     #[cold]
-    fn poll_stored<const LIMITED: bool>(
+    fn poll_stored(
         &mut self,
         answer: Answer<T>,
+        limited: bool,
         cx: &mut TaskContext<'_>,
     ) -> Poll<Result<T, AskError>> {
         let AskState::Unsent(request) = std::mem::replace(&mut self.0, AskState::Done) else {
@@ -340,7 +341,7 @@ impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
         };
         let (to, name) = (request.to, A::message_name(&request.message));
         self.0 = AskState::Stored(stored::asking(to, request.message, answer));
-        if LIMITED && let Some(limit) = to.core().ask_timeout() {
+        if limited && let Some(limit) = to.core().ask_timeout() {
             let asking = Ask(std::mem::replace(&mut self.0, AskState::Done));
             self.0 = AskState::Limited(Box::new(AskWithin::new(asking, to, name, limit)));
         }

@@ -47,8 +47,19 @@ pub(crate) fn contained_silently(mut code: impl FnMut()) -> bool {
 
 /// Drops a user's value. A panic is logged.
 pub(crate) fn drop_contained<T>(value: T) {
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(move || drop(value))) {
+    if cfg!(debug_assertions) {
+        let mut value = Some(value);
+        cleared(&mut || value = None, type_name::<T>());
+    } else if let Err(payload) = catch_unwind(AssertUnwindSafe(move || drop(value))) {
         drop_panicked(payload, type_name::<T>());
+    }
+}
+
+/// Runs a destructor. Debug builds compile this once and not for each type of value, because `catch_unwind` is much
+/// code where nothing is inlined.
+fn cleared(clear: &mut dyn FnMut(), type_name: &str) {
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(clear)) {
+        drop_panicked(payload, type_name);
     }
 }
 
@@ -68,7 +79,9 @@ fn drop_silently(payload: Box<dyn Any + Send>) {
 
 /// Like [`drop_contained`], for a pinned future.
 pub(crate) fn drop_pinned<F>(mut future: Pin<&mut Option<F>>) {
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| future.set(None))) {
+    if cfg!(debug_assertions) {
+        cleared(&mut || future.set(None), type_name::<F>());
+    } else if let Err(payload) = catch_unwind(AssertUnwindSafe(|| future.set(None))) {
         drop_panicked(payload, type_name::<F>());
     }
 }
@@ -151,18 +164,33 @@ impl<T> Drop for UserValue<T> {
         if needs_drop::<T>()
             && let Some(value) = self.0.take()
         {
-            let depth = DEPTH.get();
-            if HELD.get() < HOLD && depth < DEEPEST {
-                DEPTH.set(depth + 1);
+            if let Some(depth) = enter_destructor() {
                 drop_contained(value);
-                DEPTH.set(depth);
-                if HELD.get() == SOME_WAIT {
-                    drop_waiting();
-                }
+                leave_destructor(depth);
             } else {
-                drop_later(value);
+                drop_later(Box::new(value), type_name::<T>());
             }
         }
+    }
+}
+
+/// Returns the depth outside the destructor, unless the value must wait.
+#[inline]
+fn enter_destructor() -> Option<usize> {
+    let depth = DEPTH.get();
+    if HELD.get() < HOLD && depth < DEEPEST {
+        DEPTH.set(depth + 1);
+        Some(depth)
+    } else {
+        None
+    }
+}
+
+#[inline]
+fn leave_destructor(depth: usize) {
+    DEPTH.set(depth);
+    if HELD.get() == SOME_WAIT {
+        drop_waiting();
     }
 }
 
@@ -212,8 +240,8 @@ impl Drop for Hold {
 }
 
 #[cold]
-fn drop_later<T: 'static>(value: T) {
-    WAITING.with(|waiting| waiting.borrow_mut().push((Box::new(value), type_name::<T>())));
+fn drop_later(value: Box<dyn Any>, type_name: &'static str) {
+    WAITING.with(|waiting| waiting.borrow_mut().push((value, type_name)));
     HELD.set(HELD.get() | SOME_WAIT);
 }
 
@@ -374,7 +402,7 @@ mod tests {
         thread::spawn(move || {
             // Thread-local variables are destroyed in the reverse order of their first use.
             KEPT.with_borrow(|_| ());
-            drop_later(());
+            drop_later(Box::new(()), "()");
             drop_waiting();
             let at_the_end = move || {
                 let hold = Hold::new();

@@ -86,7 +86,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Also if one of the queues has an owner.
+    /// Also if one of the queues has an owner, if there is no queue `from`, and if `to` has messages or a quarantine.
     pub async fn rename(&self, from: impl Into<String>, to: impl Into<String>) -> Result<(), StoreError> {
         let (from, to) = (from.into(), to.into());
         self.order(|reply| Order::Rename(from, to, reply)).await

@@ -201,14 +201,10 @@ impl Inbox {
     /// Hands a message over. Gives it back if there is no room.
     pub(crate) fn hand_over(&self, message: HandedOver) -> Result<(), HandedOver> {
         let bytes = message.bytes();
-        if !message.outlet.take_room() {
-            return Err(message);
-        }
         let mut state = self.state();
-        // A message that is larger than all the room is let in alone.
-        if state.bytes > 0 && state.bytes + bytes > HANDED_OVER_BYTES {
-            drop(state);
-            message.outlet.give_room();
+        // A message that is larger than all the room is let in alone. The place in the queue is taken last: to give it back would
+        // wake the senders who wait for one, and this sender may be among them.
+        if (state.bytes > 0 && state.bytes + bytes > HANDED_OVER_BYTES) || !message.outlet.take_room() {
             return Err(message);
         }
         if state.is_closed {

@@ -69,6 +69,11 @@ impl MemoryStore {
         self.disk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether this clone has the store open.
+    fn is_owner(&self, disk: &Disk) -> bool {
+        self.lock.as_ref().is_some_and(|lock| disk.lock.ptr_eq(&Arc::downgrade(lock)))
+    }
+
     /// What a power cut leaves: the messages, and the marks of the last clean end.
     #[cfg(feature = "testkit")]
     pub(crate) fn cut_power(&self) {
@@ -202,6 +207,8 @@ impl Disk {
             }
             Change::Release(id) => {
                 if let Some(queue) = self.queue(*id) {
+                    // No message of it is under way.
+                    queue.mark.begun = None;
                     queue.synced = queue.mark;
                 }
             }
@@ -213,7 +220,7 @@ impl Disk {
         let (Some(old), taken) = (self.id(from), self.id(to)) else { return };
         if let Some(taken) = taken {
             let queue = &self.queues[&taken];
-            if !queue.waiting.is_empty() || !queue.quarantine.is_empty() {
+            if taken == old || !queue.waiting.is_empty() || !queue.quarantine.is_empty() {
                 return;
             }
             self.queues.remove(&taken);
@@ -270,7 +277,7 @@ fn ready<'a, T: Send + 'a>(value: T) -> StoreFuture<'a, T> {
 impl MessageStore for MemoryStore {
     fn open<'a>(&'a mut self, owner: &'a Owner) -> StoreFuture<'a, Result<Opened, StoreError>> {
         let mut disk = self.disk();
-        let own = self.lock.as_ref().is_some_and(|lock| disk.lock.ptr_eq(&Arc::downgrade(lock)));
+        let own = self.is_owner(&disk);
         if disk.lock.strong_count() > 0 && !own {
             let text = "another system has this store in memory open: end it first, or drop its runtime";
             return ready(Err(StoreError::new(StoreErrorKind::Locked { pid: Some(owner.pid) }, text)));
@@ -363,6 +370,9 @@ impl MessageStore for MemoryStore {
 
     fn close(self: Box<Self>) -> StoreFuture<'static, Result<(), StoreError>> {
         let mut disk = self.disk();
+        if !self.is_owner(&disk) {
+            return ready(Err(StoreError::new(StoreErrorKind::Broken, "it is not open")));
+        }
         disk.is_dirty = false;
         for queue in disk.queues.values_mut() {
             queue.mark.begun = None;

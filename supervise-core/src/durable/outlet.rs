@@ -94,6 +94,9 @@ pub(crate) trait Recipient: Send + Sync {
         asker: Option<Asker>,
     ) -> Result<(), Undelivered>;
 
+    /// The actor has ended, and the asker's message stays in the store.
+    fn refuse(&self, asker: Asker);
+
     /// The name of the message that is stored under `kind`, if the actor knows it.
     fn message_name(&self, kind: &str) -> Option<&'static str>;
 
@@ -272,8 +275,9 @@ impl Outlet {
         self.refuse();
         self.queue().release();
         self.idle();
-        self.inbox.release_name(self);
         self.inbox.put(Input::Release { outlet: self.number });
+        // Whoever gets the name claims the queue behind that.
+        self.inbox.release_name(self);
     }
 }
 

@@ -111,9 +111,12 @@ impl Queue {
         }
     }
 
-    /// The store was opened again, and knows `last`. Nothing is under way that this process does not know of.
-    pub fn reopened(&mut self, last: Seq) {
+    /// The store was opened again, and knows `last`. Returns how many messages it has stored although it did not say so. Nothing is
+    /// under way that this process does not know of.
+    pub fn reopened(&mut self, last: Seq) -> u64 {
+        let unknown = last.0.saturating_sub(self.last.0);
         self.last = self.last.max(last);
+        unknown
     }
 
     /// A message was stored. Returns whether it goes into the lane as it is. If not, it is read again in its turn.
@@ -131,10 +134,9 @@ impl Queue {
         true
     }
 
-    /// The store has messages that were not committed here, up to `last` or at an unknown number: a retry.
-    pub fn grew(&mut self) {
-        // Numbers without a message do no harm: a page passes them.
-        self.last = self.last.next();
+    /// The store has a message of this number that was not committed here: a retry.
+    pub fn grew(&mut self, seq: Seq) {
+        self.last = self.last.max(seq);
     }
 
     /// The page to be read now, if there is a backlog and enough room.
@@ -157,10 +159,13 @@ impl Queue {
     pub fn page(&mut self, wanted: Wanted, page: &[Seen], mut is_free: bool) -> Vec<Fed> {
         let mut fed = Vec::new();
         let last = self.last;
+        if self.back.first().is_some_and(|first| *first <= wanted.after) {
+            // It was given back while the page was read, and comes before it.
+            return fed;
+        }
         if page.is_empty() {
             // There are only gaps.
-            let gone: Vec<Seq> = self.back.iter().copied().filter(|seq| *seq > wanted.after).collect();
-            for seq in gone {
+            for seq in std::mem::take(&mut self.back) {
                 self.end(seq);
             }
             self.cursor = self.cursor.max(self.barrier.unwrap_or(last));
@@ -242,6 +247,11 @@ impl Queue {
     /// Nothing more is pushed.
     pub fn release(&mut self) {
         self.released = true;
+    }
+
+    /// Whether the owner has left.
+    pub fn is_released(&self) -> bool {
+        self.released
     }
 
     /// All messages up to this one have been handled, or do not exist.
@@ -333,21 +343,30 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_was_thought_to_be_a_gap_is_read() {
+    fn what_is_given_back_while_a_page_is_read_comes_before_the_page() {
+        let mut queue = fresh(8);
+        assert!((1..=8).all(|seq| queue.committed(Seq(seq))));
+        assert!(!queue.committed(Seq(9)));
+        (1..=4).for_each(|seq| queue.end(Seq(seq)));
+        let wanted = queue.wants().expect("9 waits");
+        queue.give_back(Seq(5));
+        assert_eq!(queue.page(wanted, &seen([9]), true), []);
+        assert_eq!(queue.handled(), Seq(4), "5 was not handled");
+        let wanted = queue.wants().expect("5 waits");
+        assert_eq!(pushed(&queue.page(wanted, &seen([5, 6, 7, 8, 9]), true)), [5, 9]);
+    }
+
+    #[test]
+    fn a_retried_message_is_read_in_its_turn() {
         let mut queue = fresh(1);
         assert!(queue.committed(Seq(1)));
-        queue.grew();
+        queue.grew(Seq(2));
+        assert!(!queue.committed(Seq(3)), "2 comes first");
         queue.end(Seq(1));
-        let wanted = queue.wants().expect("a retry may have made 2");
-        assert_eq!(queue.page(wanted, &[], true), []);
-        assert!(queue.committed(Seq(2)));
-        queue.grew();
+        assert_eq!(queue.handled(), Seq(1));
+        let wanted = queue.wants().expect("2 waits");
+        assert_eq!(pushed(&queue.page(wanted, &seen([2]), true)), [2]);
         queue.end(Seq(2));
-        let wanted = queue.wants().expect("a retry may have made 3");
-        assert_eq!(queue.page(wanted, &[], true), []);
-        queue.stop_at(Some(Seq(2)));
-        assert!(!queue.committed(Seq(3)));
-        queue.stop_at(None);
         assert_eq!(queue.wants(), Some(Wanted { after: Seq(2), messages: 1 }));
     }
 

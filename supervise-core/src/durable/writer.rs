@@ -28,7 +28,8 @@ use super::inbox::{HandedOver, Inbox, Input, Order, Reply};
 use super::outlet::{Asker, Claimed, Late, Outlet, Recipient};
 use super::queue::Queue;
 use super::store::{
-    Change, Ended, Fate, Group, Marks, MessageId, MessageStore, Owner, QueueId, Seq, StoreError, StoreErrorKind,
+    Change, Ended, Fate, Group, Marks, MessageId, MessageStore, Owner, QueueId, Room, Seq, StoreError,
+    StoreErrorKind,
 };
 use super::suspects::Suspects;
 use super::ticket::texts;
@@ -67,6 +68,7 @@ pub(super) struct Writer {
     hungry: BTreeSet<u64>,
     /// What arrived while the store was down.
     late: VecDeque<Input>,
+    is_open: bool,
     /// Told when the store is closed.
     closing: Option<oneshot::Sender<()>>,
 }
@@ -110,6 +112,7 @@ impl Writer {
             group: Gathered::default(),
             hungry: BTreeSet::new(),
             late: VecDeque::new(),
+            is_open: false,
             closing: None,
         }
     }
@@ -154,15 +157,18 @@ impl Writer {
 
     /// Stores what has arrived until now.
     async fn flush(&mut self) {
-        if !self.group.is_empty() {
-            self.commit().await;
-        }
+        self.commit().await;
         self.feed().await;
     }
 
     async fn end(mut self) {
+        while self.is_open
+            && let Some(late) = self.late.pop_front()
+        {
+            self.gather(late).await;
+        }
         for _ in 0..LAST_ATTEMPTS {
-            if !self.group.is_empty() {
+            if self.is_open {
                 self.commit().await;
             }
         }
@@ -249,7 +255,9 @@ impl Writer {
         failures: Vec<Failure>,
         is_owed: bool,
     ) {
-        if let Some(entry) = self.queues.get(&outlet) {
+        if let Some(entry) = self.queues.get_mut(&outlet) {
+            // An asker of a message that was never in memory gets no answer.
+            drop(entry.askers.remove(&seq));
             let id = MessageId { queue: entry.id, seq };
             let change = Change::Quarantine { id, fate, failures: texts(&failures) };
             self.group.add(change, commit::Then::Quarantined { outlet, seq, kind, fate, failures, is_owed });
@@ -284,7 +292,7 @@ impl Writer {
         };
         let Some(marks) = self.marks.clone() else { return };
         let settings = outlet.settings;
-        *outlet.queue() = Queue::claimed(
+        let mut queue = Queue::claimed(
             settings.window,
             settings.crashes,
             claim.last,
@@ -292,6 +300,14 @@ impl Writer {
             claim.begun,
             claim.waiting > 0,
         );
+        {
+            let mut before = outlet.queue();
+            if before.is_released() {
+                // The actor has ended meanwhile. What was pushed would come back, again and again.
+                queue.release();
+            }
+            *before = queue;
+        }
         outlet.set_claimed(Claimed { queue: claim.queue, fence: claim.fence, marks });
         outlet.set_waiting(claim.waiting);
         let number = outlet.number;
@@ -307,10 +323,12 @@ impl Writer {
             Order::Queues(reply) => answer(reply, self.store.queues().await),
             Order::Quarantined(queue, reply) => answer(reply, self.store.quarantined(&queue).await),
             Order::Retry(id, reply) => {
-                self.group.add(Change::Retry(id), commit::Then::Retried { queue: id.queue, reply });
+                self.group.add(Change::Retry(id), commit::Then::Answer(reply));
+                self.commit().await;
+                self.find_retried(id.queue).await;
             }
             Order::Discard(id, reply) => self.group.add(Change::Discard(id), commit::Then::Answer(reply)),
-            Order::Rename(from, to, reply) => match self.owned([&from, &to]) {
+            Order::Rename(from, to, reply) => match self.refuses_rename(&from, &to).await {
                 Some(error) => answer(reply, Err(error)),
                 None => self.group.add(Change::Rename { from, to }, commit::Then::Answer(reply)),
             },
@@ -320,6 +338,42 @@ impl Writer {
             },
             Order::Ready(reply) => answer(reply, Ok(())),
         }
+    }
+
+    /// A retry was stored. If there was such a message, it is now the last one of its queue.
+    async fn find_retried(&mut self, queue: QueueId) {
+        let Some(entry) = self.queues.values().find(|entry| entry.id == queue) else { return };
+        let (number, last) = (entry.outlet.number, entry.outlet.queue().last());
+        let page = match self.store.page(queue, last, Room { messages: 1, bytes: 1 }).await {
+            Ok(page) => page,
+            // It is found when the store is opened again.
+            Err(error) => return self.outage(error.to_string()).await,
+        };
+        if let (Some(retried), Some(entry)) = (page.first(), self.queues.get(&number)) {
+            entry.outlet.queue().grew(retried.seq);
+            entry.outlet.set_waiting(1);
+            self.hungry.insert(number);
+        }
+    }
+
+    /// The error if a queue cannot get another name.
+    async fn refuses_rename(&mut self, from: &str, to: &str) -> Option<StoreError> {
+        if let Some(error) = self.owned([from, to]) {
+            return Some(error);
+        }
+        let rows = match self.store.queues().await {
+            Ok(rows) => rows,
+            Err(error) => return Some(error),
+        };
+        let refused = |text| Some(StoreError::new(StoreErrorKind::Refused, text));
+        if rows.iter().all(|row| row.name != from) {
+            return refused(format!("there is no queue `{from}`"));
+        }
+        let taken = rows.iter().find(|row| row.name == to)?;
+        if taken.waiting > 0 || taken.quarantined > 0 {
+            return refused(format!("the queue `{to}` has messages: handle or discard them first"));
+        }
+        None
     }
 
     /// The error if one of these queues has an owner.

@@ -22,10 +22,7 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
         }
         lanes.closed.close(Closed::TO_MESSAGES);
         lanes.guarded = true;
-        let waiting = lanes
-            .bound
-            .as_ref()
-            .map_or_else(Vec::new, |bound| bound.waiting.iter().map(|waiting| waiting.waker.clone()).collect());
+        let waiting = lanes.bound.as_ref().map_or_else(Vec::new, |bound| bound.wakers());
         lanes.user.push_control(last);
         Ok((lanes.called(), waiting))
     }

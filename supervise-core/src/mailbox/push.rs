@@ -151,8 +151,12 @@ impl<M, C, S, R> SendGuard<'_, M, C, S, R> {
         self.lanes.guarded
     }
 
-    #[expect(clippy::inline_always, reason = "every message goes this way; a call costs a tenth of it")]
-    #[inline(always)]
+    // Not in debug builds, where each copy costs time to compile.
+    #[cfg_attr(
+        not(debug_assertions),
+        expect(clippy::inline_always, reason = "every message goes this way; a call costs a tenth of it"),
+        inline(always)
+    )]
     pub(crate) fn push(mut self, message: M) -> Pushed<M, R> {
         #[cfg(feature = "spans")]
         if self.before.is_some() {

@@ -211,6 +211,11 @@ impl Bound {
         let_in
     }
 
+    /// Those of all senders that wait.
+    pub(super) fn wakers(&self) -> Vec<Waker> {
+        self.waiting.iter().map(|waiting| waiting.waker.clone()).collect()
+    }
+
     /// Removes a sender from the queue.
     pub(super) fn take_out(&mut self, ticket: u64) -> Option<Waiting> {
         self.waiting.remove(self.position(ticket).ok()?)

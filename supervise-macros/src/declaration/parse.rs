@@ -181,7 +181,7 @@ pub(crate) fn stash(setting: &Setting, example: &'static str, _: &mut Errors) ->
     let capacity = setting.value(LitInt::parse, example)?;
     match capacity.base10_parse()? {
         0 => {
-            let message = "a stash needs room for at least 1 message: write `stash = 100`, or remove `stash` and `#[stash_while]`";
+            let message = "a stash needs room for at least 1 message: write `stash = 100`, or remove `stash`, with `#[stash_while]` if there is one";
             Err(syn::Error::new(capacity.span(), message))
         }
         capacity => Ok(capacity),

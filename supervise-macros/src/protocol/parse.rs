@@ -59,7 +59,9 @@ pub(crate) fn protocol(arguments: TokenStream, mut item: ItemTrait, errors: &mut
         match member {
             TraitItem::Fn(method) => return read_method(&mut protocol, method, errors),
             TraitItem::Const(constant) => {
-                errors.at(constant, "a ref hides the type, and its constants with it: write a method with a body");
+                let message = "a ref hides the type, and its constants with it: if the value is the same for all actors, write a \
+                               method with a body; if each has its own, ask for it with `async fn value(&self) -> Result<T, AskError>;`";
+                errors.at(constant, message);
                 has_object = false;
             }
             TraitItem::Type(ty) => {

@@ -234,6 +234,7 @@ impl ::supervise::Actor for Orders {
             OrdersMessage::Empty { .. } => "Empty",
         }
     }
+    const REDELIVERS: ::core::primitive::bool = true;
     #[allow(unreachable_patterns)]
     fn redelivery(
         message: &::supervise::Envelope<OrdersMessage>,

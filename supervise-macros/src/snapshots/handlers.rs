@@ -244,6 +244,7 @@ impl ::supervise::Actor for Feed {
             FeedMessage::Count { .. } => "Count",
         }
     }
+    const REDELIVERS: ::core::primitive::bool = true;
     #[allow(unreachable_patterns)]
     fn redelivery(
         message: &::supervise::Envelope<FeedMessage>,

@@ -245,6 +245,7 @@ impl ::supervise::Actor for Desk {
             DeskMessage::Cancel { .. } => "Cancel",
         }
     }
+    const REDELIVERS: ::core::primitive::bool = true;
     #[allow(unreachable_patterns)]
     fn redelivery(
         message: &::supervise::Envelope<DeskMessage>,

@@ -2,7 +2,7 @@
 //! clock.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::cards::{Card, Hand, Kind, Known, MOST_CARDS, ailment};
 use super::detail::Detail;
@@ -70,6 +70,8 @@ pub(super) struct Mention {
 pub(super) struct View {
     /// The time since the system began.
     pub(super) now: Time,
+    /// When the look began.
+    pub(super) began: Option<Instant>,
     /// How long the look took.
     pub(super) took: Duration,
     /// The time until the next look.
@@ -101,6 +103,13 @@ pub(super) struct View {
     pub(super) unfollowed: usize,
     /// How the system ended.
     pub(super) ended: Option<String>,
+}
+
+impl View {
+    /// How long ago the look began.
+    pub(super) fn age(&self) -> Duration {
+        self.began.map_or(Duration::ZERO, |began| began.elapsed())
+    }
 }
 
 impl Collector {

@@ -98,7 +98,8 @@ impl Running {
     /// (rule [22.4](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-22.4)).
     pub fn text(&self) -> String {
         self.shared.asked();
-        text(&self.shared.system, &self.shared.latest())
+        let latest = self.shared.latest();
+        text(&self.shared.system, &latest, latest.age())
     }
 
     /// Where it listens, if it does so by TCP.

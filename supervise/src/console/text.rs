@@ -1,6 +1,7 @@
 //! The cards as text: 80 columns, the worst one first.
 
 use std::fmt::Write;
+use std::time::Duration;
 
 use super::collector::{Mention, View};
 use super::sight::Intervened;
@@ -10,8 +11,11 @@ const COLUMNS: usize = 80;
 /// How many failures are listed.
 const FAILURES: usize = 10;
 
-/// The cards, then the last failures.
-pub(super) fn text(system: &str, view: &View) -> String {
+/// A look that is older than this says so.
+const FRESH: Duration = Duration::from_secs(1);
+
+/// The cards, then the last failures, as a look found them that began `age` ago.
+pub(super) fn text(system: &str, view: &View, age: Duration) -> String {
     let mut out = Lines::default();
     let facts = format!(
         "{system}: {}, {} messages/s, up {}",
@@ -20,6 +24,10 @@ pub(super) fn text(system: &str, view: &View) -> String {
         Span(view.now)
     );
     out.fill("", "  ", &facts);
+    if age >= FRESH && view.ended.is_none() {
+        let seen = format!("Seen {} ago: all times count from then. Ask again for a later look.", Span(age));
+        out.fill("", "  ", &seen);
+    }
     if let Some(how) = &view.ended {
         out.fill("", "  ", how);
     }
@@ -164,7 +172,17 @@ mod tests {
     #[test]
     fn a_system_without_a_card_is_well() {
         let view = View { actors: 3, ..View::default() };
-        assert!(text("shop", &view).contains("All is well"));
+        assert!(text("shop", &view, Duration::ZERO).contains("All is well"));
+    }
+
+    /// Whoever reads a countdown must know from when it counts.
+    #[test]
+    fn a_look_that_is_not_fresh_says_how_old_it_is() {
+        let view = View { actors: 3, ..View::default() };
+        assert!(!text("shop", &view, Duration::from_millis(900)).contains("ago"));
+        assert!(
+            text("shop", &view, Duration::from_secs(39)).contains("Seen 39 s ago: all times count from then.")
+        );
     }
 
     #[test]

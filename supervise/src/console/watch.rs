@@ -60,7 +60,7 @@ impl Watch {
         let began = Instant::now();
         let look = self.collector.look(self.system.uptime(), listings);
         if let (Some(view), runs) = walk(&self.system, look) {
-            self.view = View { took: began.elapsed(), ..view };
+            self.view = View { began: Some(began), took: began.elapsed(), ..view };
             #[cfg(feature = "tracing")]
             if runs {
                 for line in self.lines.after(&self.view.cards, self.view.more_cards == 0, self.view.now) {
@@ -80,7 +80,7 @@ impl Watch {
 
     /// The problems, the worst first, then the last failures, in lines of at most 80 columns.
     pub fn text(&self) -> String {
-        text(self.system.name(), &self.view)
+        text(self.system.name(), &self.view, self.view.age())
     }
 
     pub(super) fn happened(&mut self, event: Event) {

@@ -105,7 +105,10 @@ impl<M> Rare<M> {
 }
 
 impl<A: Actor> WhileParked for EffectRunner<A> {
-    const KEEPS_REPLIES: bool = A::KEEPS_REPLIES;
+    #[inline]
+    fn keeps_replies(&self) -> bool {
+        A::KEEPS_REPLIES
+    }
 
     fn parked(&mut self) {
         self.parked = true;
@@ -186,7 +189,9 @@ impl<A: Actor> EffectRunner<A> {
     /// The actor was resumed: what failed is not delivered again, and reply slots stay. Rules 4.8 and 19.4.
     #[cold]
     fn resumed(&mut self) {
-        if let Some(aside) = &mut self.aside {
+        if A::REDELIVERS
+            && let Some(aside) = &mut self.aside
+        {
             aside.retries.forget();
         }
         #[cfg(feature = "durable")]

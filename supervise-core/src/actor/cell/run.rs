@@ -111,6 +111,7 @@ impl<A: Actor> Runner<A> {
                         let outcome = finish!(|instance, ctx, effects| instance.handle(effects.take_front(), ctx));
                         self.handled(outcome);
                     }
+                    UserCode::Batch if !A::BATCHES => unreachable!("this actor gathers no messages"),
                     UserCode::Batch => {
                         let outcome = finish!(|instance, ctx, effects| {
                             #[cfg_attr(

@@ -43,8 +43,12 @@ impl<M: Send + 'static> Cell<M> {
     }
 
     /// `prepare` runs before anybody can reach the cell.
-    #[expect(clippy::inline_always, reason = "nearly all cells need no preparation, and should not pay for it")]
-    #[inline(always)]
+    // Not in debug builds, where each copy costs time to compile.
+    #[cfg_attr(
+        not(debug_assertions),
+        expect(clippy::inline_always, reason = "nearly all cells need no preparation, and should not pay for it"),
+        inline(always)
+    )]
     fn spawn_prepared<A: Actor<Message = M>>(
         parent: &AnyActorRef,
         name: NewName<'_>,

@@ -4,10 +4,12 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context as TaskContext, Poll};
 
+use super::run::UserCodeResult;
 use crate::actor::reply;
 use crate::actor::request::AskError;
 use crate::actor::waits_for;
 use crate::base::{Payload, contained, drop_pinned};
+use crate::failure::Failure;
 
 /// Why user code has no result.
 pub(super) enum Broken {
@@ -19,7 +21,7 @@ pub(super) enum Broken {
 /// The work that continues while user code waits at an await point.
 pub(super) trait WhileParked {
     /// See [`Actor::KEEPS_REPLIES`](crate::Actor::KEEPS_REPLIES).
-    const KEEPS_REPLIES: bool;
+    fn keeps_replies(&self) -> bool;
 
     /// The code waits for the first time.
     fn parked(&mut self);
@@ -39,43 +41,82 @@ pub(super) trait WhileParked {
     fn enter_span(&self) -> Option<crate::observe::spans::Inside<'_>>;
 }
 
+/// The place of the future of user code, which is empty when the code is over.
+pub(super) trait Code {
+    fn poll_code(self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Result<(), Failure>>;
+
+    /// Drops the future, contained.
+    fn drop_code(self: Pin<&mut Self>);
+}
+
+impl<F: Future<Output = Result<(), Failure>>> Code for Option<F> {
+    #[inline]
+    fn poll_code(self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Result<(), Failure>> {
+        match self.as_pin_mut() {
+            Some(running) => running.poll(cx),
+            None => unreachable!("the future is dropped only at the end"),
+        }
+    }
+
+    #[inline]
+    fn drop_code(self: Pin<&mut Self>) {
+        drop_pinned(self);
+    }
+}
+
 /// Polls `code` to its end, or until it panics or is aborted. Its future is dropped in here, contained. If the actor keeps reply
 /// slots, the caller then settles what becomes of those that were dropped in here.
 ///
 /// Rule 11.1.
-pub(super) fn finish<'a, F: Future, W: WhileParked>(
+#[cfg(not(debug_assertions))]
+pub(super) fn finish<'a, F, W: WhileParked>(
     code: Pin<&'a mut Option<F>>,
     meanwhile: &'a mut W,
-) -> Finish<'a, F, W> {
+) -> Finish<'a, Option<F>, W>
+where
+    F: Future<Output = Result<(), Failure>>,
+{
+    Finish { code, meanwhile }
+}
+
+/// The same in debug builds, which compile [`Finish`] once and not for each kind of code of each actor.
+#[cfg(debug_assertions)]
+pub(super) fn finish<'a, F, W: WhileParked + Send>(
+    code: Pin<&'a mut Option<F>>,
+    meanwhile: &'a mut W,
+) -> Finish<'a, dyn Code + Send + 'a, dyn WhileParked + Send + 'a>
+where
+    F: Future<Output = Result<(), Failure>> + Send,
+{
     Finish { code, meanwhile }
 }
 
 /// See [`finish`]. Written by hand, because every actor reserves room for it and an `async fn` would need twice as
 /// much.
-pub(super) struct Finish<'a, F, W: WhileParked> {
-    code: Pin<&'a mut Option<F>>,
+pub(super) struct Finish<'a, C: Code + ?Sized, W: WhileParked + ?Sized> {
+    code: Pin<&'a mut C>,
     meanwhile: &'a mut W,
 }
 
 /// The runtime went away while the code waited.
-impl<F, W: WhileParked> Drop for Finish<'_, F, W> {
+impl<C: Code + ?Sized, W: WhileParked + ?Sized> Drop for Finish<'_, C, W> {
     fn drop(&mut self) {
         #[cfg(feature = "spans")]
         let _inside = self.meanwhile.enter_span();
-        if W::KEEPS_REPLIES {
-            reply::dropping(AskError::Stopped, || drop_pinned(self.code.as_mut()));
+        if self.meanwhile.keeps_replies() {
+            reply::dropping(AskError::Stopped, || self.code.as_mut().drop_code());
         } else {
-            drop_pinned(self.code.as_mut());
+            self.code.as_mut().drop_code();
         }
     }
 }
 
-impl<F: Future, W: WhileParked> Finish<'_, F, W> {
-    fn end(&mut self, result: Result<F::Output, Broken>) -> Poll<Result<F::Output, Broken>> {
+impl<C: Code + ?Sized, W: WhileParked + ?Sized> Finish<'_, C, W> {
+    fn end(&mut self, result: UserCodeResult) -> Poll<UserCodeResult> {
         {
             #[cfg(feature = "spans")]
             let _inside = self.meanwhile.enter_span();
-            drop_pinned(self.code.as_mut());
+            self.code.as_mut().drop_code();
         }
         if waits_for::KNOWN {
             self.meanwhile.over();
@@ -83,35 +124,32 @@ impl<F: Future, W: WhileParked> Finish<'_, F, W> {
         Poll::Ready(result)
     }
 
-    fn wait() -> Poll<Result<F::Output, Broken>> {
-        if W::KEEPS_REPLIES {
+    fn wait(&self) -> Poll<UserCodeResult> {
+        if self.meanwhile.keeps_replies() {
             reply::settle(|| AskError::Unanswered);
         }
         Poll::Pending
     }
 }
 
-impl<F: Future, W: WhileParked> Future for Finish<'_, F, W> {
-    type Output = Result<F::Output, Broken>;
+impl<C: Code + ?Sized, W: WhileParked + ?Sized> Future for Finish<'_, C, W> {
+    type Output = UserCodeResult;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
-        if W::KEEPS_REPLIES {
+        if self.meanwhile.keeps_replies() {
             reply::begin();
         }
         if self.meanwhile.is_parked() {
             match self.meanwhile.go_on(cx) {
                 Poll::Ready(true) => return self.end(Err(Broken::Aborted)),
                 Poll::Ready(false) => {}
-                Poll::Pending => return Self::wait(),
+                Poll::Pending => return self.wait(),
             }
         }
         let this = &mut *self;
-        let Some(running) = this.code.as_mut().as_pin_mut() else {
-            unreachable!("the future is dropped only at the end");
-        };
         #[cfg(feature = "spans")]
         let inside = this.meanwhile.enter_span();
-        let polled = contained(|| running.poll(cx));
+        let polled = contained(|| this.code.as_mut().poll_code(cx));
         #[cfg(feature = "spans")]
         drop(inside);
         match polled {
@@ -125,6 +163,6 @@ impl<F: Future, W: WhileParked> Future for Finish<'_, F, W> {
                 return self.end(Err(Broken::Aborted));
             }
         }
-        Self::wait()
+        self.wait()
     }
 }

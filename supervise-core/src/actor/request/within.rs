@@ -14,8 +14,10 @@ use tokio::runtime::Handle;
 
 use self::found::Found;
 use super::{Ask, AskError};
-use crate::actor::actor_ref::ActorRef;
+use crate::actor::actor_ref::{ActorRef, AnyActorRef};
+use crate::actor::cell::Core;
 use crate::actor::definition::Actor;
+use crate::actor::description::ActorType;
 use crate::base::ActorPath;
 
 /// An ask with a timeout, see [`Request::timeout`](super::Request::timeout).
@@ -29,16 +31,12 @@ pub struct AskWithin<'a, A: Actor, T> {
     ask: Ask<'a, A, T>,
     to: &'a ActorRef<A>,
     message: &'static str,
-    limit: Duration,
-    /// Made at the first poll, when the time begins to count.
-    sleep: Option<Pin<Box<tokio::time::Sleep>>>,
-    /// Whether it was first polled outside a runtime, so that the time is that of the actor's system.
-    is_outside: bool,
+    clock: Clock,
 }
 
 impl<'a, A: Actor, T> AskWithin<'a, A, T> {
     pub(super) fn new(ask: Ask<'a, A, T>, to: &'a ActorRef<A>, message: &'static str, limit: Duration) -> Self {
-        Self { ask, to, message, limit, sleep: None, is_outside: false }
+        Self { ask, to, message, clock: Clock { limit, sleep: None, is_outside: false } }
     }
 }
 
@@ -49,33 +47,54 @@ impl<A: Actor, T: Send + 'static> Future for AskWithin<'_, A, T> {
         if let Poll::Ready(answer) = self.ask.poll_unlimited(cx) {
             return Poll::Ready(answer);
         }
-        let limit = self.limit;
-        let to = self.to;
-        if self.is_outside && to.core().system.dispatcher().has_gone() {
-            // A runtime that is gone has no clock.
-            return Poll::Ready(Err(AskError::Stopped));
+        let (to, message) = (self.to, self.message);
+        match self.clock.poll(to.core(), cx) {
+            Poll::Pending => Poll::Pending,
+            Poll::Ready(Err(RuntimeGone)) => Poll::Ready(Err(AskError::Stopped)),
+            Poll::Ready(Ok(limit)) => {
+                self.ask.give_up();
+                Poll::Ready(Err(AskError::Timeout(Box::new(AskTimeout::of(
+                    &to.to_any(),
+                    ActorType::of::<A>(),
+                    message,
+                    limit,
+                )))))
+            }
         }
-        if self.sleep.is_none() {
-            self.is_outside = Handle::try_current().is_err();
-            let _inside = self.is_outside.then(|| to.core().system.runtime().enter());
-            self.sleep = Some(Box::pin(tokio::time::sleep(limit)));
+    }
+}
+
+/// The time of an ask. Not generic, so that it is compiled once and not for each type of actor.
+struct Clock {
+    limit: Duration,
+    /// Made at the first poll, when the time begins to count.
+    sleep: Option<Pin<Box<tokio::time::Sleep>>>,
+    /// Whether it was first polled outside a runtime, so that the time is that of the actor's system.
+    is_outside: bool,
+}
+
+/// A runtime that is gone has no clock.
+struct RuntimeGone;
+
+impl Clock {
+    /// Returns the limit when it is over.
+    fn poll(&mut self, to: &Core, cx: &mut TaskContext<'_>) -> Poll<Result<Duration, RuntimeGone>> {
+        let Self { limit, sleep, is_outside } = self;
+        if *is_outside && to.system.dispatcher().has_gone() {
+            return Poll::Ready(Err(RuntimeGone));
         }
-        let Some(sleep) = &mut self.sleep else { unreachable!("it was made a line above") };
-        sleep.as_mut().poll(cx).map(|()| {
-            self.ask.give_up();
-            Err(AskError::Timeout(Box::new(AskTimeout {
-                limit,
-                actor: self.to.path(),
-                message: self.message,
-                found: Found::of(self.to),
-            })))
-        })
+        let sleep = sleep.get_or_insert_with(|| {
+            *is_outside = Handle::try_current().is_err();
+            let _inside = is_outside.then(|| to.system.runtime().enter());
+            Box::pin(tokio::time::sleep(*limit))
+        });
+        sleep.as_mut().poll(cx).map(|()| Ok(*limit))
     }
 }
 
 impl<A: Actor, T> fmt::Debug for AskWithin<'_, A, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AskWithin").field("limit", &self.limit).finish_non_exhaustive()
+        f.debug_struct("AskWithin").field("limit", &self.clock.limit).finish_non_exhaustive()
     }
 }
 
@@ -90,6 +109,10 @@ pub struct AskTimeout {
 }
 
 impl AskTimeout {
+    fn of(to: &AnyActorRef, asked: ActorType, message: &'static str, limit: Duration) -> Self {
+        Self { limit, actor: to.path(), message, found: Found::of(to, asked) }
+    }
+
     /// How long the asker waited.
     pub fn limit(&self) -> Duration {
         self.limit

@@ -50,7 +50,7 @@ impl<A: Actor> Copied for Copy<A> {
 
 /// How often a message is delivered again after a failure.
 pub(in crate::actor) fn retries<A: Actor>(message: &A::Message) -> u32 {
-    match A::redelivery(message) {
+    match if A::REDELIVERS { A::redelivery(message) } else { 0 } {
         0 => A::DURABLE.map_or(0, |mailbox| mailbox.redeliver),
         retries => retries,
     }
@@ -67,7 +67,10 @@ impl<A: Actor> Recipient for Way<A> {
         asker: Option<Asker>,
     ) -> Result<(), Undelivered> {
         let asker = asker.and_then(|asker| asker.downcast::<ReplySlot>().ok());
-        let Some(to) = self.0.upgrade() else { return Err(Undelivered::Gone) };
+        let Some(to) = self.0.upgrade() else {
+            drop_contained(copy);
+            return Err(Undelivered::Gone);
+        };
         let copy = copy.and_then(|copy| copy.downcast::<A::Message>().ok());
         let mut message = match copy {
             Some(message) => *message,
@@ -88,6 +91,13 @@ impl<A: Actor> Recipient for Way<A> {
                 drop_because(to.core().end_reason().into_ask_error(), message);
                 Err(Undelivered::Gone)
             }
+        }
+    }
+
+    fn refuse(&self, asker: Asker) {
+        let why = self.0.upgrade().map_or(AskError::Stopped, |to| to.core().end_reason().into_ask_error());
+        if let Some(slot) = asker.downcast::<ReplySlot>().ok().and_then(|mut slot| slot.take()) {
+            slot.fail(why);
         }
     }
 

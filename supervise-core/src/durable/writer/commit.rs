@@ -38,10 +38,6 @@ pub(super) enum Then {
     Released {
         outlet: u64,
     },
-    Retried {
-        queue: QueueId,
-        reply: Reply<()>,
-    },
     Answer(Reply<()>),
 }
 
@@ -89,6 +85,17 @@ impl Gathered {
         self.until.get_or_insert_with(|| Instant::now() + ACK_WAIT);
     }
 
+    /// A queue that was not durable may have another number since the store was opened again. All that waits of it is its release.
+    pub(super) fn renumber(&mut self, number: impl Fn(u64) -> Option<QueueId>) {
+        for (change, then) in &mut self.items {
+            if let (Some(Change::Release(queue)), Then::Released { outlet }) = (change, then)
+                && let Some(number) = number(*outlet)
+            {
+                *queue = number;
+            }
+        }
+    }
+
     pub(super) fn append(&mut self, queue: QueueId, mut message: HandedOver) {
         self.bytes += message.bytes();
         let append = Append {
@@ -103,8 +110,18 @@ impl Gathered {
 }
 
 impl Writer {
-    /// Stores the group, and does what follows.
+    /// Stores the group, and does what follows. What a failure leaves of it is stored before anything else happens, because pages,
+    /// claims and deliveries depend on it. Only the end of the system does not wait for that.
     pub(super) async fn commit(&mut self) {
+        while !self.group.is_empty() {
+            self.try_commit().await;
+            if self.closing.is_some() {
+                break;
+            }
+        }
+    }
+
+    async fn try_commit(&mut self) {
         let Gathered { items, bytes, .. } = std::mem::take(&mut self.group);
         let mut group = Group::default();
         let mut thens = Vec::with_capacity(items.len());
@@ -134,7 +151,7 @@ impl Writer {
                     let change = if has_change { changes.next() } else { None };
                     match then {
                         Then::Appended(message) => message.refuse(&why),
-                        Then::Retried { reply, .. } | Then::Answer(reply) => {
+                        Then::Answer(reply) if matches!(error, CommitError::Unknown(_)) || !had_appends => {
                             let _gone =
                                 reply.send(Err(StoreError::new(StoreErrorKind::Broken, error.to_string())));
                         }
@@ -210,14 +227,6 @@ impl Writer {
                 None => control(),
             },
             Then::Released { outlet } => self.released(outlet),
-            Then::Retried { queue, reply } => {
-                if let Some(entry) = self.queues.values().find(|entry| entry.id == queue) {
-                    entry.outlet.queue().grew();
-                    entry.outlet.set_waiting(1);
-                    self.hungry.insert(entry.outlet.number);
-                }
-                let _gone = reply.send(Ok(()));
-            }
             Then::Answer(reply) => {
                 let _gone = reply.send(Ok(()));
             }
@@ -228,7 +237,10 @@ impl Writer {
     fn stored(&mut self, seq: Seq, message: HandedOver) {
         let HandedOver { outlet, kind, body, accepted_at, held, .. } = message;
         let Some(copy) = held.stored() else { return };
-        let Some(entry) = self.queues.get_mut(&outlet.number) else { return };
+        let Some(entry) = self.queues.get_mut(&outlet.number) else {
+            drop(copy.into_asker());
+            return;
+        };
         if !outlet.queue().committed(seq) {
             if let Some(asker) = copy.into_asker() {
                 entry.askers.insert(seq, asker);
@@ -254,6 +266,7 @@ impl Writer {
     /// The owner of a queue has left it.
     fn released(&mut self, outlet: u64) {
         let Some(entry) = self.queues.remove(&outlet) else { return };
+        entry.askers.into_values().for_each(|asker| entry.recipient.refuse(asker));
         if let Some(next) = self.suspects.forget(outlet) {
             self.let_in(next);
         }

@@ -22,15 +22,22 @@ impl Writer {
 
     /// The store has failed. Opens it again, and claims the queues again.
     pub(super) async fn outage(&mut self, text: String) {
+        self.is_open = false;
         self.listener.hear(News::Failed(text.clone()));
         self.open_until_it_works(false, Some(text)).await;
-        let Some(marks) = self.marks.clone() else { return };
-        let numbers: Vec<u64> = self.queues.keys().copied().collect();
+        let Some(marks) = self.marks.clone().filter(|_| self.is_open) else { return };
+        let mut numbers: Vec<u64> = self.queues.keys().copied().collect();
+        // Queues that were not durable are made anew, in their order.
+        numbers.sort_unstable();
         for number in numbers {
             let Some(outlet) = self.queues.get(&number).map(|entry| Arc::clone(&entry.outlet)) else { continue };
             match self.store.claim(&outlet.name).await {
                 Ok(claim) => {
-                    outlet.queue().reopened(claim.last);
+                    let unknown = outlet.queue().reopened(claim.last);
+                    outlet.set_waiting(unknown);
+                    if let Some(entry) = self.queues.get_mut(&number) {
+                        entry.id = claim.queue;
+                    }
                     let marks = Arc::clone(&marks);
                     outlet.set_claimed(Claimed { queue: claim.queue, fence: claim.fence, marks });
                 }
@@ -38,15 +45,15 @@ impl Writer {
             }
             self.hungry.insert(number);
         }
+        let queues = &self.queues;
+        self.group.renumber(|outlet| queues.get(&outlet).map(|entry| entry.id));
     }
 
     async fn open_until_it_works(&mut self, is_first: bool, mut failed: Option<String>) {
         let mut pause = AGAIN.0;
         loop {
-            if let Some(text) = &failed {
-                if !self.pause(pause, &text.clone()).await {
-                    return;
-                }
+            if let Some(text) = failed.clone() {
+                self.pause(pause, &text).await;
                 pause = (pause * 2).min(AGAIN.1);
             }
             match self.store.open(&self.owner).await {
@@ -55,6 +62,7 @@ impl Writer {
                         self.ended = opened.ended;
                     }
                     self.marks = Some(opened.marks);
+                    self.is_open = true;
                     if !opened.missing.is_empty() {
                         self.listener.hear(News::Missing(opened.missing));
                     }
@@ -65,24 +73,24 @@ impl Writer {
                 }
                 Err(error) => {
                     self.listener.hear(News::Failed(error.to_string()));
+                    if self.closing.is_some() {
+                        return;
+                    }
                     failed = Some(error.to_string());
                 }
             }
         }
     }
 
-    /// Waits, and answers those who would wait for the store. Returns `false` if the system ends meanwhile.
-    async fn pause(&mut self, pause: Duration, text: &str) -> bool {
+    /// Waits, and answers those who would wait for the store. Ends early if the system ends, for a last attempt.
+    async fn pause(&mut self, pause: Duration, text: &str) {
         let until = Instant::now() + pause;
         loop {
             for input in self.inbox.take(GROUP) {
                 self.meanwhile(input, text);
             }
-            if self.closing.is_some() {
-                return false;
-            }
-            if tokio::time::timeout_at(until, self.inbox.arrived()).await.is_err() {
-                return true;
+            if self.closing.is_some() || tokio::time::timeout_at(until, self.inbox.arrived()).await.is_err() {
+                return;
             }
         }
     }

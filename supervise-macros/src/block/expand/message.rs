@@ -266,6 +266,8 @@ pub(super) fn redelivery(block: &Block) -> TokenStream {
     }
     let kind = if stored::is_on() { super::stored::kind(block) } else { TokenStream::new() };
     quote_spanned! {mixed=>
+        const REDELIVERS: ::core::primitive::bool = true;
+
         #[allow(unreachable_patterns)]
         fn redelivery(message: &#envelope) -> ::core::primitive::u32 {
             match message.message() {

@@ -317,10 +317,10 @@ pub(crate) fn check_owned(ty: &Type, place: Place, errors: &mut Errors) {
         Type::ImplTrait(opaque) => {
             let message = match place {
                 Place::Argument => {
-                    "a message needs a concrete type instead of `impl Trait`: write it out, or take a `Box<dyn Trait + Send>`"
+                    "a message needs a concrete type instead of `impl Trait`: write the type that the callers have, or convert before the call"
                 }
                 Place::Reply => {
-                    "a reply needs a concrete type instead of `impl Trait`: write it out, or return a `Box<dyn Trait + Send>`"
+                    "a reply needs a concrete type instead of `impl Trait`: write the type that the body returns, or collect it, for example into a `Vec`"
                 }
             };
             errors.at(opaque, message);

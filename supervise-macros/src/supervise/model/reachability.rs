@@ -59,8 +59,9 @@ impl<'a> Earlier<'a> {
         let Some(key) = pattern.key() else {
             if let Some(guard) = guard {
                 let message = format!(
-                    "`{text}` takes no guard, because a guard needs an error of one type: name the type, or \
-                     write the table as a function with `decider = path`"
+                    "`{text}` takes no guard, because a guard needs an error of one type: remove the guard, or write \
+                     `on(MyError if |error| ..) = Restart, on(_) = Stop`, or decide about every failure with `decider = decide` and \
+                     `fn decide(failure: &Failure, child: &ChildInfo) -> Result<Directive, Failure>`"
                 );
                 errors.at_span(guard.span(), message);
                 return;

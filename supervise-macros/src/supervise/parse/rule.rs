@@ -126,8 +126,8 @@ fn pattern(tokens: TokenStream, generics: &Generics) -> syn::Result<Pattern> {
             if let Some(name) = path.get_ident() {
                 let pattern = written(&tokens);
                 let message = format!(
-                    "a rule names a variant with its enum: write `on(MyError::{pattern})` with the name of your enum. (If `{name}` is \
-                     a struct, write `on(self::{pattern})`.)"
+                    "`{name}` may be a struct or a variant of an enum: for a struct write `on(self::{pattern})`, for a variant \
+                     `on(MyError::{pattern})` with the name of its enum"
                 );
                 return Err(syn::Error::new(name.span(), message));
             }

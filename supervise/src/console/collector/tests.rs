@@ -100,7 +100,7 @@ fn con_27_the_text_has_what_the_cards_have() {
     let stuck = Sight { handling: true, parked: true, pushed: 42, waiting: 41, ..at(2, "conn-2", 9) };
     look(&mut collector, 4, &[gateway.clone(), stuck.clone()]);
     let view = look(&mut collector, 20, &[gateway, stuck]);
-    let text = text("shop", &view);
+    let text = text("shop", &view, Duration::ZERO);
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert_eq!(view.cards.len(), 4, "{text}");

@@ -96,7 +96,8 @@ impl Service {
         };
         match path {
             "/text" => {
-                let text = text(&self.shared.system, &self.shared.latest());
+                let latest = self.shared.latest();
+                let text = text(&self.shared.system, &latest, latest.age());
                 response(StatusCode::OK, TEXT, Body::whole(text))
             }
             "/snapshot.json" | "/events" if request.method() == Method::HEAD => {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::EffectRunner;
-use crate::actor::cell::Effects;
+use crate::actor::cell::{Core, Effects};
 use crate::actor::configuration::Configuration;
 use crate::actor::definition::Actor;
 use crate::actor::props::{Policy, Settings};
@@ -42,17 +42,7 @@ impl<A: Actor> EffectRunner<A> {
             Question::RestartEnded => (Ok(Directive::Restart), true),
         };
         let strategy = given.as_ref().unwrap_or_else(|| self.strategy());
-        let system = &self.cell.core.system;
-        let heard = system.observer().hears_failures();
-        // Only a delay needs a random number, and only a delay, a limit and a listener need the time.
-        let of_rule = |asks: fn(&Directive) -> bool| verdict.as_ref().is_ok_and(asks);
-        let delays = strategy.backoff.is_some() || of_rule(Directive::has_backoff);
-        let limited = !strategy.limit.is_unlimited() || of_rule(Directive::is_limited);
-        let now = if delays || creates || heard || limited { system.now() } else { Time::ZERO };
-        let draw = if delays { fastrand::f64() } else { 0.0 };
-        let ruling = Ruling { verdict, strategy, now, draw, heard };
-        let accepts = self.cell.core.step(Input::Decided(&ruling), effects);
-        let basis = heard.then(|| Box::new(Basis { strategy: *strategy, rule, now }));
+        let (accepts, basis) = self.cell.core.decided_by(verdict, creates, strategy, rule, effects);
         self.accepts = accepts;
         basis
     }
@@ -121,5 +111,30 @@ impl<A: Actor> EffectRunner<A> {
 
     fn settings(&self) -> Option<&Settings> {
         self.rare.as_ref()?.settings.as_deref()
+    }
+}
+
+impl Core {
+    /// Takes the step. Here, so that it is compiled once and not for each actor type.
+    #[cold]
+    fn decided_by(
+        &self,
+        verdict: Result<Directive, Failure>,
+        creates: bool,
+        strategy: &Strategy,
+        rule: Option<u16>,
+        effects: &mut Effects,
+    ) -> (bool, Option<Box<Basis>>) {
+        let system = &self.system;
+        let heard = system.observer().hears_failures();
+        // Only a delay needs a random number, and only a delay, a limit and a listener need the time.
+        let of_rule = |asks: fn(&Directive) -> bool| verdict.as_ref().is_ok_and(asks);
+        let delays = strategy.backoff.is_some() || of_rule(Directive::has_backoff);
+        let limited = !strategy.limit.is_unlimited() || of_rule(Directive::is_limited);
+        let now = if delays || creates || heard || limited { system.now() } else { Time::ZERO };
+        let draw = if delays { fastrand::f64() } else { 0.0 };
+        let ruling = Ruling { verdict, strategy, now, draw, heard };
+        let accepts = self.step(Input::Decided(&ruling), effects);
+        (accepts, heard.then(|| Box::new(Basis { strategy: *strategy, rule, now })))
     }
 }

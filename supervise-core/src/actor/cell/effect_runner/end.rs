@@ -3,8 +3,9 @@
 use std::collections::VecDeque;
 
 use super::EffectRunner;
+use crate::actor::actor_ref::AnyActorRef;
 use crate::actor::cell::run::Interrupt;
-use crate::actor::cell::{broke, gone_with_its_runtime};
+use crate::actor::cell::{CellProtocol, Core, broke, gone_with_its_runtime};
 use crate::actor::control::Control;
 use crate::actor::definition::Actor;
 use crate::actor::end_reason::EndReason;
@@ -58,8 +59,10 @@ impl<A: Actor> EffectRunner<A> {
             _ => self.cell.mailbox.close_user_lane(),
         };
         if let Some(mut aside) = self.aside.take() {
-            for retry in aside.retries.close() {
-                self.quarantine(retry);
+            if A::REDELIVERS {
+                for retry in aside.retries.close() {
+                    self.quarantine(retry);
+                }
             }
             #[cfg(feature = "durable")]
             aside.deliveries.iter_mut().for_each(|deliveries| deliveries.close());
@@ -76,8 +79,10 @@ impl<A: Actor> EffectRunner<A> {
     fn leave_to_successor(&mut self) {
         let mut messages = VecDeque::new();
         if let Some(mut aside) = self.aside.take() {
-            for retry in aside.retries.close() {
-                self.quarantine(retry);
+            if A::REDELIVERS {
+                for retry in aside.retries.close() {
+                    self.quarantine(retry);
+                }
             }
             messages = aside.unstashed;
         }
@@ -125,23 +130,55 @@ impl<A: Actor> EffectRunner<A> {
                 let why = self.cell.core.end_reason().into_ask_error();
                 self.cell.core.lose(name, DeadLetterReason::Stopped, why, message);
             }
-            Entry::Control(Control::Kill) => self.cell.core.dead_letter("Kill", DeadLetterReason::Stopped),
-            #[cfg(feature = "spans")]
-            Entry::Control(Control::Origin(_)) => {}
-            // The visit's caller gets this error.
-            Entry::Control(Control::Visit(visit)) => {
-                reply::drop_because(AskError::Stopped, visit);
-            }
-            Entry::Control(
-                Control::Terminated(_)
-                | Control::PoisonPill
-                | Control::StopSelf
-                | Control::Passivate
-                | Control::Tick(_)
-                | Control::Outcome(_),
-            ) => {}
+            Entry::Control(control) => self.cell.core.control_reaches_nobody(control),
         }
     }
+}
+
+// What follows depends on no actor type, so that it is compiled once.
+
+impl Core {
+    #[cold]
+    fn control_reaches_nobody(&self, control: Control) {
+        match control {
+            Control::Kill => self.dead_letter("Kill", DeadLetterReason::Stopped),
+            #[cfg(feature = "spans")]
+            Control::Origin(_) => {}
+            // The visit's caller gets this error.
+            Control::Visit(visit) => {
+                reply::drop_because(AskError::Stopped, visit);
+            }
+            Control::Terminated(_)
+            | Control::PoisonPill
+            | Control::StopSelf
+            | Control::Passivate
+            | Control::Tick(_)
+            | Control::Outcome(_) => {}
+        }
+    }
+
+    /// The runtime goes away under a cell that has not ended, or the cell's own code panicked. Returns whether the
+    /// runtime goes away.
+    fn dropped(&self) -> bool {
+        let runtime_gone = self.system.dispatcher().has_gone();
+        if !self.protocol().has_ended() {
+            self.ends_because(if runtime_gone { EndReason::RuntimeGone } else { EndReason::Unknown });
+        }
+        runtime_gone
+    }
+}
+
+/// Parents and children hold each other until the children have ended. Tells the watchers, and returns what the protocol knew.
+fn abandon(me: &AnyActorRef, untold: &[AnyActorRef], runtime_gone: bool) -> CellProtocol {
+    let forgotten = me.core().protocol().abandon();
+    let watchers = forgotten.watchers().chain(untold);
+    // Not `thread::panicking()`: a panic that has nothing to do with this cell may drop the runtime.
+    if runtime_gone {
+        gone_with_its_runtime(me, watchers);
+    } else {
+        broke(me, &forgotten, watchers);
+    }
+    forgotten
 }
 
 /// The runtime goes away under a cell that has not ended, or the cell's own code panicked. Hooks do not run, but no
@@ -149,25 +186,10 @@ impl<A: Actor> EffectRunner<A> {
 impl<A: Actor> Drop for EffectRunner<A> {
     fn drop(&mut self) {
         if !self.ended {
-            let runtime_gone = self.cell.core.system.dispatcher().has_gone();
-            if !self.cell.core.protocol().has_ended() {
-                self.cell.core.ends_because(if runtime_gone {
-                    EndReason::RuntimeGone
-                } else {
-                    EndReason::Unknown
-                });
-            }
+            let runtime_gone = self.cell.core.dropped();
             self.close_user_lane(true);
             let untold = self.untold_watchers();
-            // Parents and children hold each other until the children have ended.
-            let forgotten = self.cell.core.protocol().abandon();
-            let watchers = forgotten.watchers().chain(&untold);
-            // Not `thread::panicking()`: a panic that has nothing to do with this cell may drop the runtime.
-            if runtime_gone {
-                gone_with_its_runtime(&self.me(), watchers);
-            } else {
-                broke(&self.me(), &forgotten, watchers);
-            }
+            let forgotten = abandon(&self.me(), &untold, runtime_gone);
             self.close_system_lane(true);
             drop_contained(forgotten);
         }

@@ -2,57 +2,69 @@
 
 use super::EffectRunner;
 use super::decision::Basis;
+use crate::actor::cell::{AnyCell, Core};
 use crate::actor::definition::Actor;
 use crate::actor::end_reason::EndReason;
 use crate::failure::Failure;
 use crate::observe::{About, Life, Observer};
-use crate::supervision::{ChildId, Note, Outcome, Time};
+use crate::supervision::{ChildId, Note, Outcome, Strategy, Time};
 
 impl<A: Actor> EffectRunner<A> {
     pub(super) fn note(&self, note: Note<Failure>, basis: Option<&Basis>) {
         let core = &self.cell.core;
         match &note {
-            Note::Decided { child, cause, outcome, .. } => self.decided(*child, cause, *outcome),
-            Note::DeciderFailed { child, about, .. } => self.left_unanswered(*child, about, Outcome::Escalated),
+            Note::Decided { child, cause, outcome, .. } => core.decided(*child, cause, *outcome),
+            Note::DeciderFailed { child, about, .. } => {
+                core.left_child_unanswered(*child, about, Outcome::Escalated);
+            }
             _ => {}
         }
         let observer = core.system.observer();
         if observer.listens() {
-            self.heard(observer, note, basis);
+            heard(&*self.cell, self.strategy(), observer, note, basis);
         }
     }
+}
 
-    #[cold]
-    fn heard(&self, observer: &Observer, note: Note<Failure>, basis: Option<&Basis>) {
-        let core = &self.cell.core;
-        observer.count(core.description().type_name(), || match &note {
-            Note::Started { again } if !again || core.protocol().runs_for_the_first_time() => Some(Life::Started),
-            // `Started` stands for a restart too: an earlier attempt had failed, and this one succeeded.
-            Note::Restarted(_) | Note::Started { .. } => Some(Life::Restarted),
-            Note::Aborted => Some(Life::Aborted),
-            Note::Stopped(_) => {
-                let messages = self.cell.mailbox.vitals().taken_up();
-                Some(Life::Ended { why: core.end_reason().name(), messages })
-            }
-            _ => None,
-        });
-        if observer.wants(&note) {
-            self.tell(observer, note, basis);
+// What follows depends on no actor type, so that it is compiled once.
+
+#[cold]
+fn heard(
+    cell: &dyn AnyCell,
+    strategy: &Strategy,
+    observer: &Observer,
+    note: Note<Failure>,
+    basis: Option<&Basis>,
+) {
+    let core = cell.core();
+    observer.count(core.description().type_name(), || match &note {
+        Note::Started { again } if !again || core.protocol().runs_for_the_first_time() => Some(Life::Started),
+        // `Started` stands for a restart too: an earlier attempt had failed, and this one succeeded.
+        Note::Restarted(_) | Note::Started { .. } => Some(Life::Restarted),
+        Note::Aborted => Some(Life::Aborted),
+        Note::Stopped(_) => {
+            let messages = cell.vitals().taken_up();
+            Some(Life::Ended { why: core.end_reason().name(), messages })
         }
+        _ => None,
+    });
+    if observer.wants(&note) {
+        core.tell(observer, note, strategy, basis);
     }
+}
 
+impl Core {
     #[cold]
     fn decided(&self, child: ChildId, cause: &Failure, outcome: Outcome) {
         match outcome {
             Outcome::Escalated | Outcome::LimitEscalated => {
-                let core = &self.cell.core;
-                let failed = core.protocol().child(child).cloned();
-                cause.escalated(|| failed.map_or_else(|| core.path(), |failed| failed.path()));
+                let failed = self.protocol().child(child).cloned();
+                cause.escalated(|| failed.map_or_else(|| self.path(), |failed| failed.path()));
             }
             Outcome::Stopped { .. } | Outcome::LimitReached { .. } => {}
             Outcome::Resumed | Outcome::Restarting { .. } | Outcome::AlreadyAnswered => return,
         }
-        self.left_unanswered(child, cause, outcome);
+        self.left_child_unanswered(child, cause, outcome);
     }
 
     /// Records the failure of a child that neither a resume nor a restart answers, as the reason of its end. Must be
@@ -60,8 +72,8 @@ impl<A: Actor> EffectRunner<A> {
     ///
     /// Rule 8.8.
     #[cold]
-    fn left_unanswered(&self, child: ChildId, cause: &Failure, outcome: Outcome) {
-        let protocol = self.cell.core.protocol();
+    fn left_child_unanswered(&self, child: ChildId, cause: &Failure, outcome: Outcome) {
+        let protocol = self.protocol();
         let Some(failed) = protocol.child(child).cloned() else { return };
         let ends = protocol.awaits_end_of(child);
         drop(protocol);
@@ -70,33 +82,32 @@ impl<A: Actor> EffectRunner<A> {
     }
 
     #[cold]
-    fn tell(&self, observer: &Observer, note: Note<Failure>, basis: Option<&Basis>) {
-        let core = &self.cell.core;
+    fn tell(&self, observer: &Observer, note: Note<Failure>, strategy: &Strategy, basis: Option<&Basis>) {
         let (strategy, rule, now) = match basis {
             Some(basis) => (basis.strategy, basis.rule, basis.now),
-            None => (*self.strategy(), None, Time::ZERO),
+            None => (*strategy, None, Time::ZERO),
         };
         let mut about = About {
-            actor: core.path(),
-            actor_type: core.description().type_name(),
-            uid: core.uid,
+            actor: self.path(),
+            actor_type: self.description().type_name(),
+            uid: self.uid,
             child: None,
-            child_type: core.description().type_name(),
+            child_type: self.description().type_name(),
             strategy,
-            rule: core.description().table().rule_named(rule),
+            rule: self.description().table().rule_named(rule),
             standing: None,
             gave_up_after: None,
             attempt: 0,
             now: basis.map(|basis| basis.now),
         };
         if matches!(note, Note::Started { again: true } | Note::Restarted(_))
-            && let Some(parent) = &core.parent
+            && let Some(parent) = &self.parent
         {
             // The parent keeps the count. This cell's lock is not held while the parent's is taken.
-            about.attempt = parent.core().protocol().failures_in_row(core.id);
+            about.attempt = parent.core().protocol().failures_in_row(self.id);
         }
         if let Some(id) = note.child() {
-            let protocol = core.protocol();
+            let protocol = self.protocol();
             let child = protocol.child(id).cloned();
             about.standing = match &note {
                 Note::Decided { directive, outcome, .. } => {

@@ -19,8 +19,12 @@ use crate::supervision::{Call, Timer};
 impl<A: Actor> EffectRunner<A> {
     /// Takes the first waiting entry, if it is a control. Entries are taken from the lane once per turn; later ones
     /// wait for the next turn.
-    #[expect(clippy::inline_always, reason = "every message goes this way; a call costs a tenth of it")]
-    #[inline(always)]
+    // Not in debug builds, where each copy costs time to compile.
+    #[cfg_attr(
+        not(debug_assertions),
+        expect(clippy::inline_always, reason = "every message goes this way; a call costs a tenth of it"),
+        inline(always)
+    )]
     pub(in crate::actor::cell) fn take_control(&mut self) -> Option<Control> {
         if self.user.is_empty() && !self.looked {
             self.looked = self.cell.mailbox.take_user_beside(self.gathers(), &mut self.user);

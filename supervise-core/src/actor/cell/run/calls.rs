@@ -59,8 +59,10 @@ impl<A: Actor> Runner<A> {
                 self.effects.ungather();
             }
             self.effects.unstash_all();
-            let spent = self.effects.aside.as_mut().and_then(|aside| aside.retries.restarted(A::STASH_CAPACITY));
-            if let Some(retry) = spent {
+            if A::REDELIVERS
+                && let Some(aside) = &mut self.effects.aside
+                && let Some(retry) = aside.retries.restarted(A::STASH_CAPACITY)
+            {
                 self.effects.quarantine(retry);
             }
             #[cfg(feature = "durable")]
@@ -75,11 +77,15 @@ impl<A: Actor> Runner<A> {
     }
 
     /// Code of this [number](During::number) returned.
-    #[expect(
-        clippy::inline_always,
-        reason = "each start and each end goes this way; a call costs a two-hundredth of it"
+    // Not in debug builds, where each copy costs time to compile.
+    #[cfg_attr(
+        not(debug_assertions),
+        expect(
+            clippy::inline_always,
+            reason = "each start and each end goes this way; a call costs a two-hundredth of it"
+        ),
+        inline(always)
     )]
-    #[inline(always)]
     pub(super) fn returned(&mut self, code: u16, outcome: UserCodeResult) -> Next {
         self.settle_replies(EffectRunner::why_replies_are_dropped);
         self.step(Input::Returned(match outcome {
@@ -108,6 +114,9 @@ impl<A: Actor> Runner<A> {
             && let Some(ticket) = deliveries.last_failed()
         {
             return crate::actor::stored::decoded::<A>(ticket).ok();
+        }
+        if !A::REDELIVERS {
+            return None;
         }
         let message = self.effects.aside.as_ref()?.retries.last_failed()?;
         contained(|| A::duplicate(message)).ok().flatten()

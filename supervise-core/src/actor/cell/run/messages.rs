@@ -151,7 +151,8 @@ impl<A: Actor> Runner<A> {
             Ok(Interrupt::Else) => Next::Again,
             Ok(Interrupt::Nothing) => Next::Wait,
             Ok(Interrupt::MayWait) => Next::Call(UserCode::Message),
-            Ok(Interrupt::Batch) => Next::Call(self.begin_batch()),
+            Ok(Interrupt::Batch) if A::BATCHES => Next::Call(self.begin_batch()),
+            Ok(Interrupt::Batch) => unreachable!("this actor gathers no messages"),
             Ok(Interrupt::Control(control)) => self.control(control),
             Ok(Interrupt::Unwanted(message)) => self.set_aside(message),
             Ok(Interrupt::Back(outcome)) => {
@@ -240,6 +241,9 @@ impl<A: Actor> Runner<A> {
     /// A failed message comes before those that wait. If the actor would stash it now, the others go first, and the
     /// condition is checked again before each of them.
     pub(super) fn retry(&mut self) -> Option<Next> {
+        if !A::REDELIVERS {
+            return None;
+        }
         let aside = self.effects.aside.as_mut()?;
         // If the actor was resumed instead of restarted, its message is lost, as every failing message is.
         aside.retries.forget();
@@ -267,11 +271,15 @@ impl<A: Actor> Runner<A> {
     }
 
     /// A handler returned.
-    #[expect(
-        clippy::inline_always,
-        reason = "every handler that may wait goes this way; a call costs a tenth of it"
+    // Not in debug builds, where each copy costs time to compile.
+    #[cfg_attr(
+        not(debug_assertions),
+        expect(
+            clippy::inline_always,
+            reason = "every handler that may wait goes this way; a call costs a tenth of it"
+        ),
+        inline(always)
     )]
-    #[inline(always)]
     pub(super) fn handled(&mut self, outcome: UserCodeResult) {
         #[cfg(feature = "spans")]
         self.effects.end_span(&outcome);
@@ -301,7 +309,9 @@ impl<A: Actor> Runner<A> {
                     drop(self.ctx.take_lent());
                 }
                 self.settle_replies(|_| AskError::Unanswered);
-                if let Some(aside) = &mut self.effects.aside {
+                if A::REDELIVERS
+                    && let Some(aside) = &mut self.effects.aside
+                {
                     aside.retries.forget();
                 }
                 #[cfg(feature = "durable")]
@@ -362,6 +372,9 @@ impl<A: Actor> Runner<A> {
             }
             return None;
         }
+        if !A::REDELIVERS {
+            return asker;
+        }
         let Some(aside) = self.effects.aside.as_mut().filter(|aside| aside.retries.may_retry()) else {
             return asker;
         };
@@ -381,7 +394,9 @@ impl<A: Actor> Runner<A> {
     }
 
     fn message_failed(&mut self, failure: Option<&Failure>) {
-        if let Some(aside) = &mut self.effects.aside {
+        if A::REDELIVERS
+            && let Some(aside) = &mut self.effects.aside
+        {
             aside.retries.failed(failure);
         }
         #[cfg(feature = "durable")]
@@ -397,8 +412,12 @@ impl<A: Actor> Runner<A> {
 }
 
 /// Handles a message, unless the actor stashes it.
-#[expect(clippy::inline_always, reason = "every message goes this way; a call costs a tenth of it")]
-#[inline(always)]
+// Not in debug builds, where each copy costs time to compile.
+#[cfg_attr(
+    not(debug_assertions),
+    expect(clippy::inline_always, reason = "every message goes this way; a call costs a tenth of it"),
+    inline(always)
+)]
 pub(super) fn admit<A: Actor>(
     instance: &mut A,
     ctx: &mut Context<A>,
@@ -441,7 +460,9 @@ pub(super) fn admit<A: Actor>(
             return ControlFlow::Break(Interrupt::Back(Ok(Err(failure))));
         }
     }
-    if let Some(how) = batching {
+    if A::BATCHES
+        && let Some(how) = batching
+    {
         #[cfg(feature = "spans")]
         effects.gather_origin();
         return if effects.gather(message, how) {
@@ -453,11 +474,12 @@ pub(super) fn admit<A: Actor>(
     if A::BATCHES {
         effects.begun();
     }
-    let may_retry = A::redelivery(&message);
+    let may_retry = if A::REDELIVERS { A::redelivery(&message) } else { 0 };
     // If the copy cannot be made, the message is not delivered again.
     #[cfg(feature = "durable")]
     let may_retry = if const { A::DURABLE.is_some() } && A::is_stored(&message) { 0 } else { may_retry };
-    if may_retry > 0
+    if A::REDELIVERS
+        && may_retry > 0
         && let Ok(Some(copy)) = contained(|| A::duplicate(&message))
     {
         effects.aside().retries.begin(copy, may_retry);
@@ -466,8 +488,12 @@ pub(super) fn admit<A: Actor>(
 }
 
 /// Handles a message, unless its handler may wait.
-#[expect(clippy::inline_always, reason = "every message goes this way; a call costs a tenth of it")]
-#[inline(always)]
+// Not in debug builds, where each copy costs time to compile.
+#[cfg_attr(
+    not(debug_assertions),
+    expect(clippy::inline_always, reason = "every message goes this way; a call costs a tenth of it"),
+    inline(always)
+)]
 fn handle<A: Actor>(
     instance: &mut A,
     ctx: &mut Context<A>,

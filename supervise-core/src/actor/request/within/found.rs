@@ -6,9 +6,8 @@ use std::cmp::Reverse;
 use std::collections::VecDeque;
 use std::fmt;
 
-use crate::actor::actor_ref::{ActorRef, AnyActorRef};
+use crate::actor::actor_ref::AnyActorRef;
 use crate::actor::cell::CellProtocol;
-use crate::actor::definition::Actor;
 use crate::actor::description::ActorType;
 use crate::base::ActorPath;
 
@@ -45,12 +44,7 @@ pub(super) struct Behind {
 }
 
 impl Found {
-    pub(super) fn of<A: Actor>(actor: &ActorRef<A>) -> Self {
-        Self::of_one(&actor.to_any(), ActorType::of::<A>())
-    }
-
-    /// Not generic, so that it is compiled once and not for each type of actor.
-    fn of_one(actor: &AnyActorRef, asked: ActorType) -> Self {
+    pub(super) fn of(actor: &AnyActorRef, asked: ActorType) -> Self {
         let found = Self::of_any(actor);
         let is_pattern = !actor.core().description().is(asked);
         match found {

@@ -126,7 +126,7 @@ fn con_08_beside_a_stuck_actor_stand_those_that_are_long_in_a_message() {
     assert_eq!(kinds(&view), [(Kind::Stuck, "/user/order")]);
     let mentioned: Vec<_> = view.mentioned.iter().map(|mention| (&*mention.path, mention.since)).collect();
     assert_eq!(mentioned, [("/user/root", secs(0)), ("/user/ledger", secs(1))]);
-    assert!(text("shop", &view).contains("/user/root in `serve` for 6 s"));
+    assert!(text("shop", &view, Duration::ZERO).contains("/user/root in `serve` for 6 s"));
     let many: Vec<_> = (10..40).map(|key| waits("one", key, 0)).collect();
     look(&mut collector, 10, &many);
     assert_eq!(look(&mut collector, 20, &many).mentioned.len(), 0);

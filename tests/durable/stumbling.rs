@@ -1,0 +1,173 @@
+//! A store in memory whose calls fail when a test says so, and lives of processes that share it.
+
+use std::collections::BTreeSet;
+use std::future::Future;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use supervise::durable::{
+    Appended, Change, Claim, CommitError, Group, MemoryStore, MessageStore, Opened, Owner, Quarantined, QueueId,
+    QueueRow, Room, Seq, StoreError, StoreErrorKind, StoreFuture, Stored,
+};
+use supervise::prelude::*;
+
+/// What goes wrong, and what the store has been told. Shared with the test.
+#[derive(Debug, Default)]
+pub(crate) struct Script {
+    /// So many groups that the next ones are lost: they are not stored, and the store says that it does not know.
+    pub(crate) lost_groups: u32,
+    /// A group that has one of these changes is lost, once.
+    pub(crate) loses: Option<fn(&Change) -> bool>,
+    /// Groups that append messages find no room.
+    pub(crate) is_full: bool,
+    /// So many claims fail that the next ones do.
+    pub(crate) lost_claims: u32,
+    /// This message of a page cannot be trusted.
+    pub(crate) damaged: Option<Seq>,
+    /// Queues that an owner has claimed and not released since the store was opened.
+    claimed: BTreeSet<String>,
+    /// Queues that no durable group has named. They are gone when the store is opened again.
+    undurable: Vec<(QueueId, String)>,
+    must_open: bool,
+}
+
+/// The store. It refuses to work after a failure until it is opened again, and a queue has one owner.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Stumbling {
+    memory: MemoryStore,
+    script: Arc<Mutex<Script>>,
+}
+
+impl Stumbling {
+    pub(crate) fn script(&self) -> MutexGuard<'_, Script> {
+        self.script.lock().expect("nobody panics with it")
+    }
+
+    /// Lets a process live until `life` ends, and then lets it die.
+    pub(crate) fn process<T, F: Future<Output = T>>(&self, life: impl FnOnce(ActorSystem) -> F) -> T {
+        *self.script() = Script::default();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
+        let runtime = runtime.expect("a runtime can be made");
+        runtime.block_on(async {
+            let system = ActorSystem::builder("shop").store(self.clone()).start().expect("the name is valid");
+            life(system).await
+        })
+    }
+
+    fn is_open(&self) -> Result<(), StoreError> {
+        if self.script().must_open {
+            return Err(StoreError::new(StoreErrorKind::Broken, "it must be opened again"));
+        }
+        Ok(())
+    }
+
+    fn failure(&self, group: &Group) -> Option<CommitError> {
+        let mut script = self.script();
+        if script.must_open {
+            return Some(CommitError::Unknown("it must be opened again".to_owned()));
+        }
+        if script.is_full && group.changes.iter().any(|change| matches!(change, Change::Append(_))) {
+            return Some(CommitError::Full("the test has filled the store".to_owned()));
+        }
+        let is_lost = script.loses.is_some_and(|loses| group.changes.iter().any(loses));
+        if is_lost {
+            script.loses = None;
+        } else {
+            script.lost_groups = script.lost_groups.checked_sub(1)?;
+        }
+        script.must_open = true;
+        Some(CommitError::Unknown("the test has lost the group".to_owned()))
+    }
+}
+
+impl MessageStore for Stumbling {
+    fn open<'a>(&'a mut self, owner: &'a Owner) -> StoreFuture<'a, Result<Opened, StoreError>> {
+        Box::pin(async move {
+            let opened = self.memory.open(owner).await?;
+            let undurable = {
+                let mut script = self.script();
+                script.must_open = false;
+                script.claimed.clear();
+                std::mem::take(&mut script.undurable)
+            };
+            let changes = undurable.into_iter().map(|(_, name)| Change::DiscardQueue(name)).collect();
+            self.memory.commit(&Group { changes }).await.expect("a store in memory works");
+            Ok(opened)
+        })
+    }
+
+    fn claim<'a>(&'a mut self, queue: &'a str) -> StoreFuture<'a, Result<Claim, StoreError>> {
+        Box::pin(async move {
+            self.is_open()?;
+            {
+                let mut script = self.script();
+                if let Some(left) = script.lost_claims.checked_sub(1) {
+                    script.lost_claims = left;
+                    script.must_open = true;
+                    return Err(StoreError::new(StoreErrorKind::Broken, "the test has lost the claim"));
+                }
+                if !script.claimed.insert(queue.to_owned()) {
+                    return Err(StoreError::new(StoreErrorKind::Claimed, "the queue has an owner"));
+                }
+            }
+            let is_new = self.memory.queues().await?.iter().all(|row| row.name != queue);
+            let claim = self.memory.claim(queue).await?;
+            if is_new {
+                self.script().undurable.push((claim.queue, queue.to_owned()));
+            }
+            Ok(claim)
+        })
+    }
+
+    fn commit<'a>(&'a mut self, group: &'a Group) -> StoreFuture<'a, Result<Vec<Appended>, CommitError>> {
+        Box::pin(async move {
+            tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+            if let Some(error) = self.failure(group) {
+                return Err(error);
+            }
+            let names = self.memory.queues().await.expect("a store in memory works");
+            for change in &group.changes {
+                let mut script = self.script();
+                match change {
+                    Change::Append(append) => script.undurable.retain(|(queue, _)| *queue != append.queue),
+                    Change::Release(queue) => {
+                        script.undurable.retain(|(undurable, _)| undurable != queue);
+                        if let Some(row) = names.iter().find(|row| row.queue == *queue) {
+                            script.claimed.remove(&row.name);
+                        }
+                    }
+                    _ => {}
+                }
+            }
+            self.memory.commit(group).await
+        })
+    }
+
+    fn page(
+        &mut self,
+        queue: QueueId,
+        after: Seq,
+        room: Room,
+    ) -> StoreFuture<'_, Result<Vec<Stored>, StoreError>> {
+        Box::pin(async move {
+            self.is_open()?;
+            let mut page = self.memory.page(queue, after, room).await?;
+            let damaged = self.script().damaged;
+            for stored in &mut page {
+                stored.is_damaged |= damaged == Some(stored.seq);
+            }
+            Ok(page)
+        })
+    }
+
+    fn queues(&mut self) -> StoreFuture<'_, Result<Vec<QueueRow>, StoreError>> {
+        self.memory.queues()
+    }
+
+    fn quarantined<'a>(&'a mut self, queue: &'a str) -> StoreFuture<'a, Result<Vec<Quarantined>, StoreError>> {
+        self.memory.quarantined(queue)
+    }
+
+    fn close(self: Box<Self>) -> StoreFuture<'static, Result<(), StoreError>> {
+        Box::new(self.memory).close()
+    }
+}
