@@ -7,8 +7,8 @@ use std::process::Command;
 use serde::Deserialize;
 
 /// Licences that a service may link without further permission. That for data, CDLA, is for the certificates of authorities that
-/// the NATS client brings.
-const ALLOWED_LICENCES: [&str; 10] = [
+/// the NATS client brings. MPL, which binds who changes those files, is for `option-ext`, which Zenoh brings.
+const ALLOWED_LICENCES: [&str; 11] = [
     "Apache-2.0",
     "Apache-2.0 WITH LLVM-exception",
     "BSD-2-Clause",
@@ -17,6 +17,7 @@ const ALLOWED_LICENCES: [&str; 10] = [
     "CDLA-Permissive-2.0",
     "ISC",
     "MIT",
+    "MPL-2.0",
     "Unicode-3.0",
     "Zlib",
 ];

@@ -30,6 +30,7 @@
 //! - `metrics` (feature `metrics`) measures a running system for Prometheus and others.
 //! - `spans` (feature `spans`) gives each message a span of `tracing`.
 //! - `durable` (feature `durable`) keeps what was accepted across crashes.
+//! - `zenoh` (feature `zenoh`) connects nodes over TCP or TLS, so that refs work between machines.
 //! - `testkit` (feature `testkit`) gives each test a private system on a paused clock.
 //! - [`Actor`] and [`Supervisor`] are the traits that the attributes implement. You can implement them by hand.
 //! - [`docs::cookbook`] covers what services need, with programs that run.
@@ -58,6 +59,8 @@ pub mod metrics;
 mod sight;
 #[cfg(feature = "spans")]
 pub mod spans;
+#[cfg(feature = "zenoh")]
+pub mod zenoh;
 
 /// Pages about `supervise` as a whole: its rules, how they were checked, and how the code is built.
 pub mod docs {

@@ -22,10 +22,11 @@ enum Citing {
 /// Every rule must be cited by each of these.
 const REQUIRED: &[Citing] = &[Citing::Tests, Citing::Code];
 
-const SOURCES: [(Citing, &str); 10] = [
+const SOURCES: [(Citing, &str); 11] = [
     (Citing::Tests, "tests/conformance"),
     (Citing::Tests, "tests/console"),
     (Citing::Tests, "tests/remote"),
+    (Citing::Tests, "tests/remote_zenoh"),
     (Citing::Tests, "tests/scenarios"),
     (Citing::Tests, "tests/durable"),
     (Citing::Tests, "tests/simulation"),

@@ -1,0 +1,353 @@
+//! Connects nodes over TCP or TLS, with [Zenoh](https://zenoh.io) (feature `zenoh`, experimental).
+//!
+//! ```no_run
+//! use supervise::ActorSystem;
+//! use supervise::remote::Node;
+//! use supervise::zenoh::Zenoh;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let system = ActorSystem::new("shop");
+//! let engine = Zenoh::listen("10.0.0.7:7000")
+//!     .seeds(["10.0.0.8:7000", "10.0.0.9:7000"])
+//!     .mutual_tls("mesh/ca.pem", "mesh/node.pem", "mesh/node.key");
+//! let node = Node::builder(&system).join(engine).await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A node connects to its seeds, learns from them of their peers, and connects to those too. A seed need not be there yet. A
+//! connection that breaks is made again by the side that has the other one as a seed, so name two or three seeds that all nodes
+//! share, the seeds included.
+//!
+//! A node announces itself by a liveliness token, `sv/@/system@host:port/incarnation`, and gets its packets at
+//! `sv/system@host:port/sender`. Nothing else of Zenoh is used, and no multicast.
+
+use std::fmt::{self, Write as _};
+use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use ::zenoh::Wait as _;
+use ::zenoh::liveliness::LivelinessToken;
+use ::zenoh::qos::CongestionControl;
+use ::zenoh::sample::{Sample, SampleKind};
+use supervise_core::remote::{BoxFuture, Inbox, NodeId, Transport, TransportError};
+use tokio::sync::oneshot;
+
+/// How many packets may wait for the engine's thread. Each peer's window bounds their bytes.
+const QUEUE: usize = 4096;
+
+/// An engine that connects a node with others over TCP, or over TLS.
+///
+/// Zenoh blocks the thread that sends while a connection is full, so all its calls are made on one thread, which begins when the
+/// node joins and ends when it leaves. Zenoh's own threads take care of the connections. A peer that stops reading holds up that
+/// thread only if it leaves more unread than the buffers of the connection take, and for five seconds at most: then Zenoh closes
+/// the connection.
+///
+/// Zenoh gives a peer up when it was silent for 10 seconds, so a longer [`patience`](supervise_core::remote::NodeBuilder::patience)
+/// has no effect.
+pub struct Zenoh {
+    listen: String,
+    reachable_at: Option<String>,
+    seeds: Vec<String>,
+    security: Security,
+    running: Mutex<Option<Running>>,
+}
+
+enum Security {
+    /// Plain TCP, on loopback alone.
+    Loopback,
+    Plaintext,
+    Mutual(Identity),
+}
+
+struct Identity {
+    authority: PathBuf,
+    certificate: PathBuf,
+    key: PathBuf,
+}
+
+struct Running {
+    packets: SyncSender<(NodeId, Vec<u8>)>,
+    /// Resolves when the engine's thread has closed everything.
+    closed: oneshot::Receiver<()>,
+}
+
+impl Zenoh {
+    /// An engine that listens at this address, such as `10.0.0.7:7000`. If the port is 0, the operating system names one now that is
+    /// free, and [`address`](Transport::address) tells it. Another process may take that port before the node joins; then `join` fails.
+    ///
+    /// Beyond loopback, an engine opens only with [`mutual_tls`](Self::mutual_tls) or [`plaintext`](Self::plaintext).
+    pub fn listen(address: impl Into<String>) -> Self {
+        let listen = free_port(address.into());
+        Self {
+            listen,
+            reachable_at: None,
+            seeds: Vec::new(),
+            security: Security::Loopback,
+            running: Mutex::default(),
+        }
+    }
+
+    /// Sets the address that is part of this node's name, such as `10.0.0.7:7000` or `shop-1.internal:7000`. A node that listens at
+    /// all addresses, `0.0.0.0` or `[::]`, needs it. The default is the address at which it listens.
+    pub fn reachable_at(mut self, address: impl Into<String>) -> Self {
+        self.reachable_at = Some(address.into());
+        self
+    }
+
+    /// Sets the addresses of the nodes to connect to first. Those that are not there are tried again, every two seconds at most.
+    pub fn seeds(mut self, seeds: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.seeds = seeds.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Listens beyond loopback without TLS. Whoever reaches the port can read, forge and send messages.
+    pub fn plaintext(mut self) -> Self {
+        self.security = Security::Plaintext;
+        self
+    }
+
+    /// Speaks TLS, and only with peers whose certificates this authority has signed. The three files are PEM: the certificate of the
+    /// authority, the certificate of this node with the name or address at which peers reach it, and its private key.
+    pub fn mutual_tls(
+        mut self,
+        authority: impl AsRef<Path>,
+        certificate: impl AsRef<Path>,
+        key: impl AsRef<Path>,
+    ) -> Self {
+        let [authority, certificate, key] =
+            [authority.as_ref(), certificate.as_ref(), key.as_ref()].map(Path::to_owned);
+        self.security = Security::Mutual(Identity { authority, certificate, key });
+        self
+    }
+
+    fn running(&self) -> MutexGuard<'_, Option<Running>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Zenoh's settings, or why it must not be opened.
+    fn config(&self) -> Result<::zenoh::Config, TransportError> {
+        let (host, ip) = host(&self.listen);
+        if ip.is_some_and(|ip| ip.is_unspecified()) && self.reachable_at.is_none() {
+            let why = format!("no peer reaches a node at `{}`: say with `reachable_at` where it is", self.listen);
+            return Err(TransportError(why));
+        }
+        let is_loopback = ip.map_or(host == "localhost", |ip| ip.is_loopback());
+        if matches!(self.security, Security::Loopback) && !is_loopback {
+            let why = format!(
+                "`{}` is not a loopback address: use `mutual_tls`, or `plaintext` in a network that you trust",
+                self.listen
+            );
+            return Err(TransportError(why));
+        }
+        let protocol = if matches!(self.security, Security::Mutual(_)) { "tls" } else { "tcp" };
+        let seeds: Vec<String> = self.seeds.iter().map(|seed| quoted(&format!("{protocol}/{seed}"))).collect();
+        let mut settings = vec![
+            ("mode", quoted("peer")),
+            ("listen/endpoints", format!("[{}]", quoted(&format!("{protocol}/{}", self.listen)))),
+            ("connect/endpoints", format!("[{}]", seeds.join(","))),
+            (
+                "connect/retry",
+                "{ period_init_ms: 250, period_max_ms: 2000, period_increase_factor: 2 }".to_owned(),
+            ),
+            ("scouting/multicast/enabled", "false".to_owned()),
+            ("scouting/gossip/enabled", "true".to_owned()),
+        ];
+        if let Security::Mutual(identity) = &self.security {
+            let file = |path: &Path| quoted(&path.to_string_lossy());
+            settings.extend([
+                ("transport/link/tls/enable_mtls", "true".to_owned()),
+                ("transport/link/tls/root_ca_certificate", file(&identity.authority)),
+                ("transport/link/tls/listen_certificate", file(&identity.certificate)),
+                ("transport/link/tls/listen_private_key", file(&identity.key)),
+                ("transport/link/tls/connect_certificate", file(&identity.certificate)),
+                ("transport/link/tls/connect_private_key", file(&identity.key)),
+            ]);
+        }
+        let mut config = ::zenoh::Config::default();
+        for (setting, value) in settings {
+            config.insert_json5(setting, &value).map_err(failed)?;
+        }
+        Ok(config)
+    }
+}
+
+impl Transport for Zenoh {
+    fn address(&self) -> String {
+        self.reachable_at.as_ref().unwrap_or(&self.listen).clone()
+    }
+
+    fn open(&self, me: &NodeId, incarnation: u64, inbox: Inbox) -> BoxFuture<'_, Result<(), TransportError>> {
+        let me = me.clone();
+        Box::pin(async move {
+            let config = self.config()?;
+            let (packets, to_send) = sync_channel(QUEUE);
+            let (opens, opened) = oneshot::channel();
+            let (done, closed) = oneshot::channel();
+            let work = move || {
+                match Engine::open(config, &me, incarnation, &inbox) {
+                    Ok(engine) => {
+                        // An error means that nobody joins any more; then the queue is closed too.
+                        let _gone = opens.send(Ok(()));
+                        engine.run(&to_send);
+                    }
+                    Err(error) => drop(opens.send(Err(failed(error)))),
+                }
+                drop(done);
+            };
+            let thread = std::thread::Builder::new().name("supervise-zenoh".to_owned());
+            thread.spawn(work).map_err(|error| TransportError(error.to_string()))?;
+            let ended = |_| Err(TransportError("the thread of the engine panicked".to_owned()));
+            opened.await.unwrap_or_else(ended)?;
+            *self.running() = Some(Running { packets, closed });
+            Ok(())
+        })
+    }
+
+    fn send(&self, to: &NodeId, packet: Vec<u8>) -> Result<(), Vec<u8>> {
+        match &*self.running() {
+            Some(running) => running.packets.try_send((to.clone(), packet)).map_err(|refused| match refused {
+                std::sync::mpsc::TrySendError::Full((_, packet))
+                | std::sync::mpsc::TrySendError::Disconnected((_, packet)) => packet,
+            }),
+            None => Err(packet),
+        }
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            let running = self.running().take();
+            if let Some(Running { packets, closed }) = running {
+                // The thread sends what waits, closes the session and ends.
+                drop(packets);
+                // It drops its half without a word.
+                let _closed = closed.await;
+            }
+        })
+    }
+}
+
+impl fmt::Debug for Zenoh {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Zenoh")
+            .field("address", &self.address())
+            .field("seeds", &self.seeds)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What the engine's thread has.
+struct Engine {
+    session: ::zenoh::Session,
+    token: LivelinessToken,
+    me: String,
+}
+
+impl Engine {
+    fn open(config: ::zenoh::Config, me: &NodeId, incarnation: u64, inbox: &Inbox) -> ::zenoh::Result<Self> {
+        let session = ::zenoh::open(config).wait()?;
+        let me = chunk(me);
+        let packets = inbox.clone();
+        session
+            .declare_subscriber(format!("sv/{me}/*"))
+            .callback(move |sample| {
+                if let Some(from) = sample.key_expr().as_str().rsplit('/').next().and_then(node) {
+                    packets.packet(from, sample.payload().to_bytes().into_owned());
+                }
+            })
+            .background()
+            .wait()?;
+        let (peers, own) = (inbox.clone(), me.clone());
+        session
+            .liveliness()
+            .declare_subscriber("sv/@/*/*")
+            .history(true)
+            .callback(move |sample| announced(&sample, &own, &peers))
+            .background()
+            .wait()?;
+        // Last, because whoever sees it sends packets.
+        let token = session.liveliness().declare_token(format!("sv/@/{me}/{incarnation}")).wait()?;
+        Ok(Self { session, token, me })
+    }
+
+    /// Sends packets until the node leaves.
+    fn run(self, packets: &Receiver<(NodeId, Vec<u8>)>) {
+        for (to, packet) in packets {
+            let put = self.session.put(format!("sv/{}/{}", chunk(&to), self.me), packet);
+            // A packet that is lost ends the association, at the peer, where it is missing.
+            let _sent = put.congestion_control(CongestionControl::Block).wait();
+        }
+        let _gone = self.token.undeclare().wait();
+        // It has been closed if there is an error.
+        let _closed = self.session.close().wait();
+    }
+}
+
+/// A peer is there, or gone.
+fn announced(sample: &Sample, own: &str, inbox: &Inbox) {
+    let mut parts = sample.key_expr().as_str().rsplit('/');
+    let (Some(incarnation), Some(name)) = (parts.next(), parts.next()) else { return };
+    let (Ok(incarnation), Some(peer)) = (incarnation.parse(), node(name)) else { return };
+    if name == own {
+        return;
+    }
+    match sample.kind() {
+        SampleKind::Put => inbox.appeared(peer, incarnation),
+        SampleKind::Delete => inbox.vanished(peer, incarnation),
+    }
+}
+
+fn failed(error: ::zenoh::Error) -> TransportError {
+    TransportError(error.to_string())
+}
+
+/// A JSON5 string.
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+/// The host of an address, and its IP if it is one.
+fn host(address: &str) -> (&str, Option<IpAddr>) {
+    let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
+    (host, host.trim_start_matches('[').trim_end_matches(']').parse().ok())
+}
+
+/// The address, with a port that is free now if its port is 0.
+fn free_port(address: String) -> String {
+    let Some(host) = address.strip_suffix(":0") else { return address };
+    let free = TcpListener::bind(&address).and_then(|listener| listener.local_addr());
+    // Without a free port, the engine says at `open` what is wrong.
+    free.map_or_else(|_| address.clone(), |free: SocketAddr| format!("{host}:{}", free.port()))
+}
+
+/// A node as one part of a key: what keys do not allow is written as `%` and two digits.
+fn chunk(node: &NodeId) -> String {
+    let mut chunk = String::new();
+    for byte in node.to_string().bytes() {
+        if byte.is_ascii_alphanumeric() || b"@:.-_[]".contains(&byte) {
+            chunk.push(char::from(byte));
+        } else {
+            // Writing to a string does not fail.
+            let _written = write!(chunk, "%{byte:02X}");
+        }
+    }
+    chunk
+}
+
+/// The node of a part of a key.
+fn node(chunk: &str) -> Option<NodeId> {
+    let mut bytes = Vec::new();
+    let mut rest = chunk;
+    while let Some((before, after)) = rest.split_once('%') {
+        bytes.extend(before.bytes());
+        bytes.push(u8::from_str_radix(after.get(..2)?, 16).ok()?);
+        rest = after.get(2..)?;
+    }
+    bytes.extend(rest.bytes());
+    let text = String::from_utf8(bytes).ok()?;
+    let (system, address) = text.split_once('@')?;
+    Some(NodeId::new(system, address))
+}

@@ -1,0 +1,365 @@
+//! Nodes in processes of their own, which are killed, stopped and started again. Each test waits for what it expects, on the real
+//! clock, because processes and sockets know no other.
+//!
+//! Rules 26.1, 26.3, 26.4 and 26.6.
+
+use std::path::PathBuf;
+use std::process::{Command as Tool, Stdio};
+use std::time::{Duration, Instant};
+
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use supervise::remote::{FindError, Node};
+use supervise::zenoh::Zenoh;
+use supervise::{ActorSystem, AskError, Event, Events, HowEnded, Interest};
+use supervise_remote_zenoh::{Echo, EchoRef, PATIENCE, Watcher, WatcherRef};
+use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
+use tokio::process::{Child, ChildStdout, Command};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
+/// What must happen within a minute.
+async fn soon<T>(what: impl IntoFuture<Output = T>) -> T {
+    tokio::time::timeout(Duration::from_secs(60), what.into_future()).await.expect("it happens within a minute")
+}
+
+/// The node of this process.
+struct Here {
+    system: ActorSystem,
+    node: Node,
+    events: Events,
+    watcher: WatcherRef,
+    gone: UnboundedReceiver<(String, HowEnded)>,
+}
+
+impl Here {
+    async fn new(seeds: &[&str]) -> Self {
+        let system = ActorSystem::new("here");
+        let events = system.events().subscribe_to(Interest::FAILURES);
+        let engine = Zenoh::listen("127.0.0.1:0").seeds(seeds.iter().copied());
+        let node = Node::builder(&system).serve::<Echo>().patience(PATIENCE).join(engine).await.expect("it joins");
+        let (log, gone) = unbounded_channel();
+        let watcher = system.spawn("watcher", move || Watcher { log: log.clone() }).expect("it is the first");
+        Self { system, node, events, watcher, gone }
+    }
+
+    async fn find(&self, there: &There, name: &str) -> EchoRef {
+        // A node that is stopped or starts again is not there for a while.
+        soon(async {
+            loop {
+                if let Ok(found) = self.node.find::<Echo>(there.path(name)).await {
+                    return found;
+                }
+            }
+        })
+        .await
+    }
+
+    /// Finds both actors of the other node, and watches them.
+    async fn watch(&self, there: &There) -> [EchoRef; 2] {
+        let both = [self.find(there, "one").await, self.find(there, "two").await];
+        for echo in &both {
+            soon(self.watcher.watch(echo.clone())).await.expect("it watches");
+            // The watch has arrived: it goes the same way.
+            soon(echo.echo(String::new())).await.expect("it is there");
+        }
+        both
+    }
+
+    /// Waits for the news that both actors cannot be reached.
+    async fn told(&mut self) {
+        let mut gone = [soon(self.gone.recv()).await.unwrap(), soon(self.gone.recv()).await.unwrap()];
+        gone.sort_by(|a, b| a.0.cmp(&b.0));
+        let unreachable = |name: &str| (name.to_owned(), HowEnded::Unreachable);
+        assert_eq!(gone, [unreachable("one"), unreachable("two")]);
+    }
+
+    /// Why the association with the peer ended.
+    async fn verdict(&mut self) -> &'static str {
+        loop {
+            if let Event::NodeDown { why, .. } = soon(self.events.recv()).await.expect("the system lives") {
+                return why;
+            }
+        }
+    }
+
+    async fn end(mut self) {
+        assert_eq!(self.gone.try_recv().ok(), None, "each watch is told once");
+        soon(self.system.terminate()).await;
+    }
+}
+
+/// A node in another process.
+struct There {
+    process: Child,
+    output: Lines<BufReader<ChildStdout>>,
+    address: String,
+}
+
+impl There {
+    async fn new(address: &str, seeds: &[&str]) -> Self {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_node"))
+            .arg(address)
+            .args(seeds)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .expect("it starts");
+        let output = BufReader::new(process.stdout.take().expect("it is piped")).lines();
+        let mut there = Self { process, output, address: String::new() };
+        there.address = there.says("ready ").await;
+        there
+    }
+
+    /// Waits for a line that begins so. Returns the rest of it.
+    async fn says(&mut self, begin: &str) -> String {
+        loop {
+            let line = soon(self.output.next_line()).await.expect("it can be read").expect("it still runs");
+            if let Some(rest) = line.strip_prefix(begin) {
+                return rest.to_owned();
+            }
+        }
+    }
+
+    fn path(&self, name: &str) -> String {
+        format!("supervise://there@{}/user/{name}", self.address)
+    }
+
+    /// Sends a signal, such as `STOP`.
+    fn signal(&self, signal: &str) {
+        let process = self.process.id().expect("it runs").to_string();
+        let status =
+            Tool::new("kill").args([&format!("-{signal}"), &process]).status().expect("there is a `kill`");
+        assert!(status.success());
+    }
+
+    /// SIGKILL.
+    async fn kill(&mut self) {
+        soon(self.process.kill()).await.expect("it runs");
+    }
+
+    /// Ends it in an orderly way.
+    async fn end(mut self) {
+        drop(self.process.stdin.take());
+        let status = soon(self.process.wait()).await.expect("it is ours");
+        assert!(status.success(), "{status}");
+    }
+}
+
+#[tokio::test]
+async fn rem_02_rem_03_two_processes_tell_and_ask_each_other() {
+    let here = Here::new(&[]).await;
+    let there = There::new("127.0.0.1:0", &[here.node.id().address()]).await;
+    let one = here.find(&there, "one").await;
+    for number in 0..1000 {
+        one.note(number).tell().unwrap();
+    }
+    assert_eq!(soon(one.noted()).await.unwrap(), (0..1000).collect::<Vec<u64>>());
+    // More than one of the engine's batches.
+    let large = "x".repeat(500_000);
+    assert_eq!(soon(one.echo(large.clone())).await.unwrap(), large);
+    // That process asks an actor of this one.
+    let own = here.system.spawn("own", Echo::default).unwrap();
+    assert_eq!(soon(one.relay(own, "back".to_owned())).await.unwrap(), "back");
+    there.end().await;
+    here.end().await;
+}
+
+#[tokio::test]
+async fn a_program_on_one_thread_hears_of_an_orderly_end_at_once() {
+    let mut here = Here::new(&[]).await;
+    let there = There::new("127.0.0.1:0", &[here.node.id().address()]).await;
+    here.watch(&there).await;
+    let began = Instant::now();
+    there.end().await;
+    let mut gone = [soon(here.gone.recv()).await.unwrap(), soon(here.gone.recv()).await.unwrap()];
+    gone.sort_by(|a, b| a.0.cmp(&b.0));
+    let graceful = |name: &str| (name.to_owned(), HowEnded::Graceful);
+    assert_eq!(gone, [graceful("one"), graceful("two")]);
+    eprintln!("an orderly end took {:?}", began.elapsed());
+    here.end().await;
+}
+
+#[tokio::test]
+async fn rem_25_a_killed_process_is_unreachable_to_each_watcher_once() {
+    let mut here = Here::new(&[]).await;
+    let mut took = Vec::new();
+    for _ in 0..5 {
+        let mut there = There::new("127.0.0.1:0", &[here.node.id().address()]).await;
+        let [one, _] = here.watch(&there).await;
+        let began = Instant::now();
+        there.kill().await;
+        here.told().await;
+        took.push(began.elapsed());
+        // The engine has seen the connection end: nobody waited for patience.
+        assert_eq!(here.verdict().await, "vanished");
+        assert!(matches!(soon(one.noted()).await, Err(AskError::Undeliverable)));
+    }
+    eprintln!("from SIGKILL to the news: {took:?}");
+    here.end().await;
+}
+
+#[tokio::test]
+async fn rem_26_a_stopped_process_is_given_up_after_patience_and_comes_to_its_verdict_when_it_goes_on() {
+    let mut here = Here::new(&[]).await;
+    let mut there = There::new("127.0.0.1:0", &[here.node.id().address()]).await;
+    let [one, _] = here.watch(&there).await;
+    there.says("up ").await;
+    there.signal("STOP");
+    let began = Instant::now();
+    here.told().await;
+    eprintln!("from SIGSTOP to the news: {:?}", began.elapsed());
+    assert_eq!(here.verdict().await, "silent");
+    there.signal("CONT");
+    let verdict = there.says("down ").await;
+    assert!(verdict.starts_with(&here.node.id().to_string()), "{verdict}");
+    there.says("up ").await;
+    let again = here.find(&there, "one").await;
+    assert_ne!(again, one);
+    assert_eq!(soon(again.echo("again".to_owned())).await.unwrap(), "again");
+    assert!(matches!(soon(one.noted()).await, Err(AskError::Undeliverable)), "the old ref stays dead");
+    there.end().await;
+    here.end().await;
+}
+
+/// Kills the other process and starts it again at its address. `seeds`: those of each.
+async fn restart(mut here: Here, mut there: There, seeds: &[&str]) {
+    let [one, _] = here.watch(&there).await;
+    one.note(1).tell().unwrap();
+    assert_eq!(soon(one.noted()).await.unwrap(), [1]);
+    there.kill().await;
+    let mut there = There::new(&there.address, seeds).await;
+    here.told().await;
+    there.says("up ").await;
+    let again = here.find(&there, "one").await;
+    assert_ne!(again, one);
+    assert_eq!(soon(again.noted()).await.unwrap(), [0; 0], "the new actor was told nothing");
+    assert!(matches!(soon(one.noted()).await, Err(AskError::Undeliverable)));
+    there.end().await;
+    here.end().await;
+}
+
+#[tokio::test]
+async fn rem_27_watches_do_not_reach_a_process_that_starts_again_at_the_same_address() {
+    let here = Here::new(&[]).await;
+    let seed = here.node.id().address().to_owned();
+    let there = There::new("127.0.0.1:0", &[&seed]).await;
+    restart(here, there, &[&seed]).await;
+}
+
+#[tokio::test]
+async fn rem_27_a_seed_starts_again_at_the_same_address() {
+    let there = There::new("127.0.0.1:0", &[]).await;
+    let here = Here::new(&[&there.address]).await;
+    restart(here, there, &[]).await;
+}
+
+/// An authority, and the files of nodes whose certificates it has signed.
+struct Authority {
+    folder: PathBuf,
+    issuer: Issuer<'static, KeyPair>,
+}
+
+impl Authority {
+    fn new(name: &str) -> Self {
+        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let mut parameters = CertificateParams::default();
+        parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().unwrap();
+        std::fs::write(folder.join("ca.pem"), parameters.self_signed(&key).unwrap().pem()).unwrap();
+        Self { folder, issuer: Issuer::new(parameters, key) }
+    }
+
+    /// An engine whose certificate this authority has signed, and which trusts the peers of `trusts`.
+    fn engine(&self, trusts: &Self, name: &str, seeds: &[&str]) -> Zenoh {
+        let key = KeyPair::generate().unwrap();
+        let parameters = CertificateParams::new(["127.0.0.1".to_owned()]).unwrap();
+        let certificate = parameters.signed_by(&key, &self.issuer).unwrap();
+        let file = |kind: &str| self.folder.join(format!("{name}.{kind}"));
+        std::fs::write(file("pem"), certificate.pem()).unwrap();
+        std::fs::write(file("key"), key.serialize_pem()).unwrap();
+        let seeds = seeds.iter().copied();
+        let ca = trusts.folder.join("ca.pem");
+        Zenoh::listen("127.0.0.1:0").seeds(seeds).mutual_tls(ca, file("pem"), file("key"))
+    }
+}
+
+impl Drop for Authority {
+    fn drop(&mut self) {
+        let _gone = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+#[tokio::test]
+async fn with_mutual_tls_only_peers_that_the_authority_has_signed_are_heard() {
+    let (ours, theirs) = (Authority::new("ours"), Authority::new("theirs"));
+    let system = ActorSystem::new("shop");
+    let node = Node::builder(&system).serve::<Echo>().join(ours.engine(&ours, "shop", &[])).await.unwrap();
+    system.spawn("echo", Echo::default).unwrap();
+    let address = node.id().address().to_owned();
+    let path = format!("supervise://{}/user/echo", node.id());
+    // A stranger trusts us, and shows what another authority has signed. A third speaks no TLS.
+    let strangers =
+        [theirs.engine(&ours, "stranger", &[&address]), Zenoh::listen("127.0.0.1:0").seeds([&address])];
+    for engine in strangers {
+        let stranger = ActorSystem::new("stranger");
+        let patient = Node::builder(&stranger).find_timeout(Duration::from_secs(2));
+        let outside = soon(patient.join(engine)).await.unwrap();
+        let error = outside.find::<Echo>(&path).await.expect_err("it must not get in");
+        assert_eq!(error, FindError::NoNode(node.id().to_string()));
+        soon(stranger.terminate()).await;
+    }
+    let friend = ActorSystem::new("friend");
+    let inside = soon(Node::builder(&friend).join(ours.engine(&ours, "friend", &[&address]))).await.unwrap();
+    let echo = soon(inside.find::<Echo>(&path)).await.unwrap();
+    assert_eq!(soon(echo.echo("secret".to_owned())).await.unwrap(), "secret");
+    assert_eq!(node.peers(), [inside.id().clone()]);
+    soon(friend.terminate()).await;
+    soon(system.terminate()).await;
+}
+
+/// Why an engine does not open.
+async fn why(engine: Zenoh) -> String {
+    let system = ActorSystem::new("alone");
+    let error = soon(Node::builder(&system).join(engine)).await.expect_err("it must not join").to_string();
+    assert!(system.node().is_none());
+    soon(system.terminate()).await;
+    error
+}
+
+#[tokio::test]
+async fn a_node_that_cannot_listen_does_not_join() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let error = why(Zenoh::listen(taken.local_addr().unwrap().to_string())).await;
+    assert!(error.contains("could not join"), "{error}");
+}
+
+#[tokio::test]
+async fn beyond_loopback_a_node_joins_with_tls_or_when_told_that_plain_text_will_do() {
+    // Addresses that no machine has: without the refusal, the engine cannot listen there.
+    for beyond in ["192.0.2.1:7000", "[2001:db8::1]:7000", "shop.invalid:7000"] {
+        let refusal = format!("`{beyond}` is not a loopback address");
+        assert!(why(Zenoh::listen(beyond)).await.contains(&refusal));
+        assert!(!why(Zenoh::listen(beyond).plaintext()).await.contains(&refusal));
+    }
+}
+
+#[tokio::test]
+async fn a_node_that_listens_everywhere_says_where_it_is_by_any_name() {
+    let everywhere = || Zenoh::listen("0.0.0.0:0").plaintext();
+    assert!(why(everywhere()).await.contains("reachable_at"));
+    let here = Here::new(&[]).await;
+    // Its name has what Zenoh's keys do not allow.
+    let name = "a/b*\u{fc}%41?#$:1";
+    let system = ActorSystem::new("there");
+    let engine = everywhere().reachable_at(name).seeds([here.node.id().address()]);
+    let there = Node::builder(&system).join(engine).await.unwrap();
+    assert_eq!(there.id().address(), name);
+    // To find somebody there, it has to be up on both sides.
+    let path = format!("supervise://{}/user/nobody", here.node.id());
+    let error = soon(there.find::<Echo>(&path)).await.expect_err("there is nobody");
+    assert_eq!(error, FindError::NotFound(path));
+    assert_eq!(here.node.peers(), [there.id().clone()]);
+    soon(system.terminate()).await;
+    here.end().await;
+}
