@@ -8,9 +8,9 @@ const SERVICES: [&str; 4] = ["chat", "crawler", "devices", "intake"];
 
 fn run(service: &str, arguments: &[&str]) -> Output {
     let test = std::env::current_exe().expect("this test has a path");
-    // `cargo test` builds the examples beside the folder of the tests.
+    // `cargo build --examples` puts them beside the folder of the tests.
     let examples: PathBuf = test.ancestors().nth(2).expect("it is in target/debug/deps").join("examples");
-    Command::new(examples.join(service)).args(arguments).output().expect("`cargo test` has built the example")
+    Command::new(examples.join(service)).args(arguments).output().expect("`cargo build --examples`, with the same features, has built the example")
 }
 
 /// The only line on standard error.
