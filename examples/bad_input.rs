@@ -10,7 +10,10 @@ fn run(service: &str, arguments: &[&str]) -> Output {
     let test = std::env::current_exe().expect("this test has a path");
     // `cargo build --examples` puts them beside the folder of the tests.
     let examples: PathBuf = test.ancestors().nth(2).expect("it is in target/debug/deps").join("examples");
-    Command::new(examples.join(service)).args(arguments).output().expect("`cargo build --examples`, with the same features, has built the example")
+    Command::new(examples.join(service))
+        .args(arguments)
+        .output()
+        .expect("`cargo build --examples`, with the same features, has built the example")
 }
 
 /// The only line on standard error.
