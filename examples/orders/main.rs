@@ -1,9 +1,9 @@
 //! An intake for orders that is killed ten times, and loses none.
 //!
 //! ```text
-//! cargo run --example orders                          the demonstration
-//! cargo run --example orders -- quarantined FOLDER    what is in quarantine there
-//! cargo run --example orders -- retry FOLDER ID       hands one of them in again; or `discard`
+//! cargo run -p supervise-example-orders --example orders                          the demonstration
+//! cargo run -p supervise-example-orders --example orders -- quarantined FOLDER    what is in quarantine there
+//! cargo run -p supervise-example-orders --example orders -- retry FOLDER ID       hands one of them in again; or `discard`
 //! ```
 //!
 //! The demonstration starts the intake as a process of its own, which accepts orders over TCP. A client sends orders, and sends
@@ -73,7 +73,10 @@ async fn demonstrate() -> Result<ExitCode> {
     let ledger = Ledger::read(&folder, ORDERS, intake::quarantine(&folder).await?)?;
     println!("{KILLS} kills, {ledger}");
     if ledger.is_even(KILLS) {
-        println!("look at what failed: cargo run --example orders -- quarantined {}", folder.display());
+        println!(
+            "look at what failed: cargo run -p supervise-example-orders --example orders -- quarantined {}",
+            folder.display()
+        );
         Ok(ExitCode::SUCCESS)
     } else {
         eprintln!("the ledger does not come out even; the store is in {}", folder.display());
