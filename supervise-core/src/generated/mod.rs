@@ -182,9 +182,9 @@ impl<T, E> ResultLike for Result<T, E> {
 
 /// Requires that a handler's future is `Send`. The macro wraps the call in it, so that rustc reports the error at the
 /// handler's name.
-pub fn handler_future<F: Future>(future: F) -> F
+pub fn handler_future<F>(future: F) -> F
 where
-    F: Send, // use a type that is `Send` (`Arc` for `Rc`), or end the value's life before the `.await`
+    F: Future + Send, // use a type that is `Send` (`Arc` for `Rc`), or end the value's life before the `.await`
 {
     future
 }
