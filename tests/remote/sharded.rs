@@ -9,7 +9,9 @@ use std::time::Duration;
 use supervise::remote::memory::Network;
 use supervise::remote::{Node, NodeId};
 use supervise::sharded::{ShardError, Sharded};
-use supervise::{ActorSystem, AskError, Context, DeadLetterReason, Event, Interest, actor, supervise};
+use supervise::{
+    ActorSystem, AskError, Context, DeadLetterReason, Event, Interest, MailboxKind, Overflow, actor, supervise,
+};
 
 use crate::fixture::{Oops, settle, soon};
 
@@ -108,12 +110,20 @@ impl Account {
     }
 }
 
+/// What differs from test to test.
+#[derive(Clone, Copy, Default)]
+struct Settings {
+    limit: Option<usize>,
+    /// How many messages an account's mailbox has room for.
+    room: Option<usize>,
+}
+
 /// The parent of the accounts of one node.
 #[actor]
 #[supervise(one_for_one, on(_) = Restart)]
 struct Bank {
     log: Log,
-    limit: Option<usize>,
+    settings: Settings,
     accounts: Option<Sharded<u64, Account>>,
 }
 
@@ -130,8 +140,11 @@ impl Bank {
         })
         .idle(Duration::from_secs(300))
         .handover(Duration::from_secs(20));
-        if let Some(limit) = self.limit {
+        if let Some(limit) = self.settings.limit {
             accounts = accounts.limit(limit);
+        }
+        if let Some(capacity) = self.settings.room {
+            accounts = accounts.mailbox(MailboxKind::Bounded { capacity, overflow: Overflow::Fail });
         }
         self.accounts = Some(accounts.spawn(ctx, "accounts")?);
         Ok(())
@@ -158,14 +171,14 @@ struct Branch {
 
 impl Branch {
     async fn open(network: &Network, name: &str, log: &Log) -> Self {
-        Self::limited(network, name, log, None).await
+        Self::with(network, name, log, Settings::default()).await
     }
 
-    async fn limited(network: &Network, name: &str, log: &Log, limit: Option<usize>) -> Self {
+    async fn with(network: &Network, name: &str, log: &Log, settings: Settings) -> Self {
         let system = ActorSystem::new(name);
         let node = Node::builder(&system).join(network.transport(&format!("{name}:1"))).await.unwrap();
         let log = log.clone();
-        let bank = system.spawn("bank", move || Bank { log: log.clone(), limit, accounts: None }).unwrap();
+        let bank = system.spawn("bank", move || Bank { log: log.clone(), settings, accounts: None }).unwrap();
         let accounts = bank.accounts().await.unwrap();
         Self { system, node, bank, accounts }
     }
@@ -456,7 +469,7 @@ async fn shr_11_a_system_that_has_not_joined_and_a_name_that_is_taken_are_told()
 #[tokio::test(start_paused = true)]
 async fn shr_12_a_message_for_which_there_is_no_room_is_a_dead_letter_and_its_asker_is_told() {
     let (network, log) = (Network::new(12), Log::default());
-    let a = Branch::limited(&network, "a", &log, Some(1)).await;
+    let a = Branch::with(&network, "a", &log, Settings { limit: Some(1), ..Settings::default() }).await;
     let mut letters = a.system.events().subscribe_to(Interest::DEAD_LETTERS);
     settle().await;
     soon(a.account(1).noted()).await.unwrap();
@@ -482,6 +495,31 @@ async fn shr_13_after_a_restart_of_its_owner_a_node_takes_part_again() {
     }
     log.one_at_a_time();
     drop(b.node);
+}
+
+#[tokio::test(start_paused = true)]
+async fn shr_15_a_message_that_waits_for_room_at_the_old_home_is_handled_before_the_key_moves() {
+    let (network, log) = (Network::new(15), Log::default());
+    let small = Settings { room: Some(1), ..Settings::default() };
+    let a = Branch::with(&network, "a", &log, small).await;
+    settle().await;
+    for key in 0..20 {
+        let account = a.account(key);
+        account.sleep(5).tell().unwrap();
+        (0..4).for_each(|number| account.note(number).tell().unwrap());
+    }
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let b = Branch::with(&network, "b", &log, small).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    (0..20).for_each(|key| b.account(key).note(4).tell().unwrap());
+    tokio::time::sleep(Duration::from_secs(30)).await;
+    let homes = log.one_at_a_time();
+    for key in 0..20 {
+        let mut noted = log.noted(key);
+        noted.sort_unstable();
+        assert_eq!(noted, [0, 1, 2, 3, 4]);
+        assert_eq!(homes[&key], b.accounts.home(&key).unwrap().system());
+    }
 }
 
 /// Nodes come and leave at random while messages are told. No node is lost, so no message is.
