@@ -116,6 +116,7 @@ struct Settings {
     limit: Option<usize>,
     /// How many messages an account's mailbox has room for.
     room: Option<usize>,
+    is_proxy: bool,
 }
 
 /// The parent of the accounts of one node.
@@ -145,6 +146,9 @@ impl Bank {
         }
         if let Some(capacity) = self.settings.room {
             accounts = accounts.mailbox(MailboxKind::Bounded { capacity, overflow: Overflow::Fail });
+        }
+        if self.settings.is_proxy {
+            accounts = accounts.proxy();
         }
         self.accounts = Some(accounts.spawn(ctx, "accounts")?);
         Ok(())
@@ -520,6 +524,25 @@ async fn shr_15_a_message_that_waits_for_room_at_the_old_home_is_handled_before_
         assert_eq!(noted, [0, 1, 2, 3, 4]);
         assert_eq!(homes[&key], b.accounts.home(&key).unwrap().system());
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn shr_16_a_proxy_sends_and_is_not_a_home() {
+    let (network, log) = (Network::new(16), Log::default());
+    let proxy = Branch::with(&network, "p", &log, Settings { is_proxy: true, ..Settings::default() }).await;
+    // It waits for the first node that is a home.
+    let early = proxy.account(7);
+    let early = tokio::spawn(async move { early.noted().await });
+    settle().await;
+    let [a, _b] = open(&network, &log, ["a", "b"]).await;
+    assert!(soon(early).await.unwrap().is_ok());
+    assert_eq!(names(&a.accounts.nodes()), ["a", "b"]);
+    assert_eq!(names(&proxy.accounts.nodes()), ["a", "b"]);
+    for key in 0..20 {
+        soon(proxy.account(key).noted()).await.unwrap();
+    }
+    assert!(proxy.accounts.here().is_empty());
+    assert_eq!(log.one_at_a_time().len(), 20);
 }
 
 /// Nodes come and leave at random while messages are told. No node is lost, so no message is.

@@ -98,7 +98,7 @@ impl<K: ShardKey, A: RemoteActor> Sharded<K, A> {
     where
         B: Built<Actor = A>,
     {
-        ShardedProps { actors: Children::of(template), idle: None, handover: HANDOVER }
+        ShardedProps { actors: Children::of(template), idle: None, handover: HANDOVER, is_proxy: false }
     }
 
     /// A ref to the actor of this key, wherever its home is. Returns at once, from any thread. You can keep the ref: it leads to the actor
@@ -171,6 +171,7 @@ pub struct ShardedProps<K: ShardKey, A: RemoteActor, E> {
     actors: ChildrenProps<K, A, E>,
     idle: Option<Duration>,
     handover: Duration,
+    is_proxy: bool,
 }
 
 impl<K: ShardKey, A: RemoteActor, E> ShardedProps<K, A, E> {
@@ -200,6 +201,12 @@ impl<K: ShardKey, A: RemoteActor, E> ShardedProps<K, A, E> {
     /// for. The default is 10 seconds.
     pub fn handover(mut self, limit: Duration) -> Self {
         self.handover = limit;
+        self
+    }
+
+    /// This node sends to the actors and is not a home of any.
+    pub fn proxy(mut self) -> Self {
+        self.is_proxy = true;
         self
     }
 
@@ -240,8 +247,10 @@ impl<K: ShardKey, A: RemoteActor, E> ShardedProps<K, A, E> {
             let keeper = move || Keeper::new(Arc::clone(&region), routes.clone(), node.clone(), gate.clone());
             ctx.spawn(format!("{name}-keeper"), keeper)?
         };
-        node.register(&entry, &gate)?;
-        node.register(&entry, &keeper)?;
+        if !self.is_proxy {
+            node.register(&entry, &gate)?;
+            node.register(&entry, &keeper)?;
+        }
         Ok(Sharded { region, routes, keeper })
     }
 }
