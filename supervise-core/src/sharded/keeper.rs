@@ -2,6 +2,7 @@
 //!
 //! Rules 28.2 and 28.3.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -25,11 +26,11 @@ pub(super) struct Keeper<K: ShardKey, A: RemoteActor> {
     routes: Children<K, Route<K, A>>,
     node: Node,
     gate: ActorRef<Gate<K, A>>,
-    /// Lets go what belongs to others in the current view.
-    settling: Option<WorkId>,
+    /// Lets go what belongs to others in the current view, and asks the others to do so.
+    settling: Vec<WorkId>,
     has_settled: bool,
-    /// Nodes that ask whether this one has settled in the view of a fingerprint.
-    asking: Vec<(u64, ReplyTo<()>)>,
+    /// Nodes that ask whether this one has settled in the view of a fingerprint. Each asks for its latest view.
+    asking: HashMap<String, (u64, ReplyTo<()>)>,
     /// Who waits until this node has left.
     leaving: Vec<ReplyTo<()>>,
 }
@@ -38,8 +39,8 @@ pub(super) struct Keeper<K: ShardKey, A: RemoteActor> {
 pub(super) enum KeeperMessage<K: ShardKey, A: RemoteActor> {
     /// Let this key go, and say when.
     Release(K, ReplyTo<()>),
-    /// Say when everything is let go that belongs to others in the view of this fingerprint.
-    Settle(u64, ReplyTo<()>),
+    /// Say to this node when everything is let go that belongs to others in the view of this fingerprint.
+    Settle(String, u64, ReplyTo<()>),
     /// Take this node out, and say when everything is let go.
     Leave(ReplyTo<()>),
     /// Names or nodes have changed.
@@ -64,9 +65,9 @@ impl<K: ShardKey, A: RemoteActor> Keeper<K, A> {
             routes,
             node,
             gate,
-            settling: None,
+            settling: Vec::new(),
             has_settled: false,
-            asking: Vec::new(),
+            asking: HashMap::new(),
             leaving: Vec::new(),
         }
     }
@@ -81,13 +82,13 @@ impl<K: ShardKey, A: RemoteActor> Keeper<K, A> {
         Request::new(keeper, KeeperMessage::Release(key, ReplyTo::nowhere()), attach).await
     }
 
-    async fn settle_at(keeper: ActorRef<Self>, fingerprint: u64) -> Result<(), AskError> {
+    async fn settle_at(keeper: ActorRef<Self>, from: String, fingerprint: u64) -> Result<(), AskError> {
         let attach = |message: &mut KeeperMessage<K, A>, reply| {
-            if let KeeperMessage::Settle(_, to) = message {
+            if let KeeperMessage::Settle(_, _, to) = message {
                 *to = reply;
             }
         };
-        Request::new(&keeper, KeeperMessage::Settle(fingerprint, ReplyTo::nowhere()), attach).await
+        Request::new(&keeper, KeeperMessage::Settle(from, fingerprint, ReplyTo::nowhere()), attach).await
     }
 
     /// The nodes that take part now.
@@ -145,19 +146,21 @@ impl<K: ShardKey, A: RemoteActor> Keeper<K, A> {
 
     /// Lets go what belongs to others, and asks the others to do so.
     fn settle(&mut self, view: &Arc<View<K, A>>, ctx: &mut Context<Self>) {
-        if let Some(earlier) = self.settling.take() {
+        for earlier in self.settling.drain(..) {
             ctx.cancel_work(earlier);
         }
         self.has_settled = false;
         let number = view.number;
         let here = let_go(Arc::clone(&self.region), self.routes.clone(), Arc::clone(view));
         let settling = ctx.pipe(here, move |me: &ActorRef<Self>, ()| told(me, KeeperMessage::Settled(number)));
-        self.settling = Some(settling);
+        self.settling.push(settling);
+        let me = self.node.id().to_string();
         for (at, member) in view.members.iter().chain(&view.leaving).enumerate() {
             if member.is_here {
                 continue;
             }
-            let (view, asked) = (Arc::clone(view), Self::settle_at(member.keeper.clone(), view.fingerprint));
+            let (view, asked) =
+                (Arc::clone(view), Self::settle_at(member.keeper.clone(), me.clone(), view.fingerprint));
             let settles = async move {
                 // After an error, its routes ask it for each key.
                 if asked.await.is_ok()
@@ -166,7 +169,8 @@ impl<K: ShardKey, A: RemoteActor> Keeper<K, A> {
                     member.settles();
                 }
             };
-            ctx.pipe(settles, |me: &ActorRef<Self>, ()| told(me, KeeperMessage::Noted));
+            let settles = ctx.pipe(settles, |me: &ActorRef<Self>, ()| told(me, KeeperMessage::Noted));
+            self.settling.push(settles);
         }
     }
 
@@ -176,13 +180,8 @@ impl<K: ShardKey, A: RemoteActor> Keeper<K, A> {
             return;
         }
         let now = self.region.view();
-        let waiting = std::mem::take(&mut self.asking);
-        for (fingerprint, reply) in waiting {
-            if fingerprint == now.fingerprint {
-                reply.answer(());
-            } else if !reply.is_abandoned() {
-                self.asking.push((fingerprint, reply));
-            }
+        for (_, (_, reply)) in self.asking.extract_if(|_, (fingerprint, _)| *fingerprint == now.fingerprint) {
+            reply.answer(());
         }
         let others_know = now.unsettled().next().is_none();
         if others_know && now.members.iter().all(|member| !member.is_here) {
@@ -290,8 +289,8 @@ impl<K: ShardKey, A: RemoteActor> Actor for Keeper<K, A> {
                 self.has_settled = number == self.region.view().number;
                 self.answer(ctx);
             }
-            KeeperMessage::Settle(fingerprint, reply) => {
-                self.asking.push((fingerprint, reply));
+            KeeperMessage::Settle(from, fingerprint, reply) => {
+                self.asking.insert(from, (fingerprint, reply));
                 self.answer(ctx);
             }
             KeeperMessage::Release(key, reply) => {
@@ -338,7 +337,7 @@ impl<K: ShardKey, A: RemoteActor> RemoteActor for Keeper<K, A> {
     const NAME: &'static str = const { &WireName::new("keeper of ", A::NAME) }.text();
     const CONTRACT: &'static [RemoteHandler] = &[
         RemoteHandler { name: "release", arguments: &["key"] },
-        RemoteHandler { name: "settle", arguments: &["fingerprint"] },
+        RemoteHandler { name: "settle", arguments: &["from", "fingerprint"] },
     ];
 
     fn encode(message: KeeperMessage<K, A>, out: &mut Outgoing) -> Result<(), Unsendable> {
@@ -347,8 +346,9 @@ impl<K: ShardKey, A: RemoteActor> RemoteActor for Keeper<K, A> {
                 out.begin_for("release", reply, codec::<()>());
                 out.argument(&key, codec::<K>())
             }
-            KeeperMessage::Settle(fingerprint, reply) => {
+            KeeperMessage::Settle(from, fingerprint, reply) => {
                 out.begin_for("settle", reply, codec::<()>());
+                out.argument(&from, codec::<String>())?;
                 out.argument(&fingerprint, codec::<u64>())
             }
             _ => Err(Unsendable),
@@ -361,7 +361,8 @@ impl<K: ShardKey, A: RemoteActor> RemoteActor for Keeper<K, A> {
                 Ok(KeeperMessage::Release(arguments.read(codec::<K>())?, arguments.reply_to(codec::<()>())))
             }
             "settle" => {
-                Ok(KeeperMessage::Settle(arguments.read(codec::<u64>())?, arguments.reply_to(codec::<()>())))
+                let (from, fingerprint) = (arguments.read(codec::<String>())?, arguments.read(codec::<u64>())?);
+                Ok(KeeperMessage::Settle(from, fingerprint, arguments.reply_to(codec::<()>())))
             }
             _ => Err(Undecodable::UnknownMessage),
         }
