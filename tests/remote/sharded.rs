@@ -534,7 +534,10 @@ async fn shr_16_a_proxy_sends_and_is_not_a_home() {
     let early = proxy.account(7);
     let early = tokio::spawn(async move { early.noted().await });
     settle().await;
+    let two = proxy.accounts.clone();
+    let two = tokio::spawn(async move { two.wait_for(|nodes| nodes.len() == 2).await });
     let [a, _b] = open(&network, &log, ["a", "b"]).await;
+    soon(two).await.unwrap();
     assert!(soon(early).await.unwrap().is_ok());
     assert_eq!(names(&a.accounts.nodes()), ["a", "b"]);
     assert_eq!(names(&proxy.accounts.nodes()), ["a", "b"]);

@@ -22,12 +22,12 @@ pub(crate) struct Offside(u64);
 
 #[actor(remote)]
 impl Game {
-    /// Counts a goal, and says so to the ledger. Every 50th is offside.
+    /// Counts a goal, and answers when the ledger knows of it. Every 50th is offside.
     #[handler]
-    fn goal(&mut self, number: u64, ledger: LedgerRef) -> Result<u32, Offside> {
+    async fn goal(&mut self, number: u64, ledger: LedgerRef) -> Result<u32, Offside> {
         self.goals += 1;
-        // If the desk cannot be reached, it does not learn of this goal.
-        let _unreachable = ledger.handled(number).tell();
+        // If the desk cannot be reached, it does not learn of this goal, and it gets no answer either.
+        let _unreachable = ledger.handled(number).await;
         if number % 50 == 0 { Err(Offside(number)) } else { Ok(self.goals) }
     }
 }

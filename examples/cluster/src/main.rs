@@ -20,7 +20,7 @@ use supervise::prelude::*;
 use supervise::remote::Node;
 use supervise::sharded::Sharded;
 use supervise::zenoh::Zenoh;
-use supervise::{Event, EventStream, Interest};
+use supervise::{Event, Events, Interest};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 use tokio::sync::watch;
@@ -99,7 +99,7 @@ async fn desk() -> Result<bool> {
     let mut events = system.events().subscribe_to(Interest::FAILURES);
     let mut letters = system.events().subscribe_to(Interest::DEAD_LETTERS);
     let here = free_address()?;
-    let desk = Node::builder(&system).patience(PATIENCE).join(Zenoh::listen(here.clone())).await?;
+    Node::builder(&system).patience(PATIENCE).join(Zenoh::listen(here.clone())).await?;
     let ledger = system.spawn("ledger", Ledger::default)?;
     let stadium = system.spawn("stadium", Stadium::desk)?;
     let games = stadium.games().await?.ok_or("the stadium is open")?;
@@ -108,10 +108,7 @@ async fn desk() -> Result<bool> {
     for name in ["berlin", "madrid", "paris"] {
         processes.push(Process::start(name, free_address()?, &here).await?);
     }
-    let mut news = desk.listing::<Ledger>("any");
-    while games.nodes().len() < processes.len() {
-        news.changed().await;
-    }
+    tokio::time::timeout(Duration::from_secs(30), games.wait_for(|nodes| nodes.len() == 3)).await?;
     println!("three nodes play {GAMES} games; {KILLS} kills follow");
 
     let (end, ends) = watch::channel(false);
@@ -174,7 +171,7 @@ fn free_address() -> Result<String> {
 }
 
 /// Waits until a node of this name is given up, and says why.
-async fn down(events: &mut EventStream, name: &str) -> Result<&'static str> {
+async fn down(events: &mut Events, name: &str) -> Result<&'static str> {
     while let Some(event) = events.recv().await {
         if let Event::NodeDown { node, why, .. } = event
             && node.starts_with(name)

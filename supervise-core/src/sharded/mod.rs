@@ -127,6 +127,24 @@ impl<K: ShardKey, A: RemoteActor> Sharded<K, A> {
         self.region.view().members.iter().map(|member| member.node.clone()).collect()
     }
 
+    /// Waits until `condition` holds of the nodes that take part, as far as this node knows.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future has no effect.
+    pub async fn wait_for(&self, mut condition: impl FnMut(&[NodeId]) -> bool) {
+        let mut views = self.region.views();
+        loop {
+            let view = Arc::clone(&views.borrow_and_update());
+            let nodes: Vec<_> = view.members.iter().map(|member| member.node.clone()).collect();
+            if condition(&nodes) {
+                return;
+            }
+            // The sender lives as long as the region, which this holds.
+            let _lives = views.changed().await;
+        }
+    }
+
     /// The actors at this node. Use it to count or list them, and [`get`](Self::get) to send messages.
     pub fn here(&self) -> &Children<K, A> {
         &self.region.actors
