@@ -10,6 +10,7 @@
 //! |---|---|
 //! | `generated` | what generated code calls |
 //! | `testkit` | a private system per test on a paused clock (feature `testkit`) |
+//! | `sharded` | one actor for each key on many nodes (feature `remote`) |
 //! | `pattern` | [`pattern`]: the backoff supervisor, the pool |
 //! | `remote` | refs to actors of other nodes, and the association of two nodes (feature `remote`) |
 //! | `keyed` | [`Children`]: one child for each key, passivated when it is idle |
@@ -53,6 +54,8 @@ mod observe;
 pub mod pattern;
 #[cfg(feature = "remote")]
 pub mod remote;
+#[cfg(feature = "remote")]
+pub mod sharded;
 mod shutdown;
 mod shutdown_plan;
 pub mod supervision;
