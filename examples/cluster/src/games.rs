@@ -28,7 +28,7 @@ impl Game {
         self.goals += 1;
         // If the desk cannot be reached, it does not learn of this goal, and it gets no answer either.
         let _unreachable = ledger.handled(number).await;
-        if number % 50 == 0 { Err(Offside(number)) } else { Ok(self.goals) }
+        if number.is_multiple_of(50) { Err(Offside(number)) } else { Ok(self.goals) }
     }
 }
 

@@ -64,8 +64,8 @@ async fn node(name: &str, address: &str, seed: &str) -> Result<()> {
     let stadium = system.spawn("stadium", Stadium::node)?;
     stadium.games().await?;
     println!("ready");
-    let mut end = [0];
-    tokio::io::stdin().read(&mut end).await?;
+    let mut rest = Vec::new();
+    tokio::io::stdin().read_to_end(&mut rest).await?;
     system.terminate().await;
     Ok(())
 }
@@ -135,8 +135,8 @@ async fn desk() -> Result<bool> {
     end.send_replace(true);
     let told = told.await?;
     let mut asked = Asked::default();
-    for asker in askers {
-        asked.add(&asker.await?);
+    for asks in askers {
+        asked.add(&asks.await?);
     }
     // What is under way arrives.
     tokio::time::sleep(Duration::from_secs(1)).await;
@@ -217,19 +217,19 @@ impl Asked {
 
 /// Asks one goal after another, each until there is an answer.
 async fn ask(games: Sharded<u32, Game>, ledger: LedgerRef, asker: u64, ends: watch::Receiver<bool>) -> Asked {
-    let mut asked = Asked::default();
+    let mut results = Asked::default();
     while !*ends.borrow() {
-        let number = ASKED + asked.goals * ASKERS + asker;
-        let Ok(game) = games.get(fastrand::u32(..GAMES)) else { return asked };
+        let number = ASKED + results.goals * ASKERS + asker;
+        let Ok(game) = games.get(fastrand::u32(..GAMES)) else { return results };
         loop {
             match game.goal(number, ledger.clone()).timeout(Duration::from_secs(5)).await {
                 Ok(_) | Err(AskError::Failed(_)) => break,
-                Err(AskError::Undeliverable | AskError::MailboxFull) => asked.undeliverable += 1,
-                Err(_) => asked.unknown += 1,
+                Err(AskError::Undeliverable | AskError::MailboxFull) => results.undeliverable += 1,
+                Err(_) => results.unknown += 1,
             }
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        asked.goals += 1;
+        results.goals += 1;
     }
-    asked
+    results
 }
