@@ -140,7 +140,7 @@ async fn con_06_what_lasts_is_said_again_every_ten_minutes(system: &TestSystem) 
     looks(system, &mut watch, 25 * 60).await;
     let warnings = said(log.warnings());
     assert_eq!(warnings.len(), 3, "{warnings:?}");
-    assert!(warnings[2].contains("clerk is stuck. In `think` for 20 min"), "{}", warnings[2]);
+    assert!(warnings[2].contains("clerk is still stuck. In `think` for 20 min"), "{}", warnings[2]);
     assert!(warnings[2].contains("not_well=1"), "{}", warnings[2]);
 }
 
@@ -234,4 +234,52 @@ async fn con_22_what_was_done_by_hand_is_in_the_text(system: &TestSystem) {
     system.intervene(&clerk.actor_ref().to_any(), 0, supervise::Intervention::Restart, "night shift").unwrap();
     looks(system, &mut watch, 3).await;
     assert!(watch.text().contains(" s ago /user/clerk: restart, by night shift"), "{}", watch.text());
+}
+
+#[actor]
+struct Counter {
+    clerk: ClerkRef,
+}
+
+#[actor]
+impl Counter {
+    #[handler]
+    async fn wait(&mut self, until: oneshot::Receiver<()>) -> Result<(), AskError> {
+        self.clerk.think(until).await
+    }
+
+    #[handler]
+    fn note(&mut self) {}
+}
+
+/// CON-06: who is told with another actor, or has a worse problem, is not well again. Each line names those who are not well.
+#[supervise::test]
+async fn con_06_what_is_hidden_by_something_worse_is_not_over(system: &TestSystem) {
+    let log = Log::open();
+    let clerk = system.spawn("clerk", || Clerk).unwrap();
+    let counter = system.spawn("counter", move || Counter { clerk: clerk.clone() }).unwrap();
+    let mut watch = Console::of(system).by_hand();
+    for _ in 0..20 {
+        counter.note().tell().unwrap();
+    }
+    let (done, until) = oneshot::channel();
+    counter.wait(until).tell().unwrap();
+    for _ in 0..1_200 {
+        counter.note().tell().unwrap();
+    }
+    // The mailbox grows before the console knows for whom the counter waits.
+    for _ in 0..20 {
+        counter.note().tell().unwrap();
+        looks(system, &mut watch, 1).await;
+    }
+    let infos = said(log.at(tracing::Level::INFO));
+    assert!(infos.is_empty(), "nothing is over: {infos:?}");
+    let warnings = said(log.warnings());
+    let clerk = warnings.iter().find(|line| line.contains("clerk is stuck")).expect("it holds the counter up");
+    assert!(clerk.contains("not_well=2") && clerk.contains("who=/user/clerk, /user/counter"), "{clerk}");
+    done.send(()).unwrap();
+    looks(system, &mut watch, 3).await;
+    let infos = said(log.at(tracing::Level::INFO));
+    assert!(!infos.is_empty() && infos.iter().all(|line| line.contains("no longer")), "{infos:?}");
+    assert!(!infos.last().unwrap().contains("who="), "{infos:?}");
 }

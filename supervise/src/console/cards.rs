@@ -2,10 +2,10 @@
 //!
 //! Rule 22.3.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use supervise_core::{NodeState, Outcome};
+use supervise_core::{During, NodeState, Outcome};
 
 use super::failing::Failing;
 use super::history::{Fall, History, Losing};
@@ -48,6 +48,18 @@ pub(super) enum Kind {
 }
 
 impl Kind {
+    /// What may be wrong with a single actor.
+    const OF_ACTORS: [Self; 8] = [
+        Self::SlowStart,
+        Self::SlowEnd,
+        Self::BlocksThread,
+        Self::Deadlock,
+        Self::Stuck,
+        Self::RestartLoop,
+        Self::FallingBehind,
+        Self::NearLimit,
+    ];
+
     /// The title on the page.
     pub(super) fn title(self) -> &'static str {
         match self {
@@ -106,45 +118,66 @@ pub(super) struct Card {
     pub(super) weight: u64,
 }
 
+/// All that is wrong with an actor.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Ailments {
+    /// What is told of it.
+    pub(super) worst: Option<Kind>,
+    /// A bit for each kind, also of those that are not told because there is a worse one, or because the actor starts or stops.
+    all: u16,
+}
+
+impl Ailments {
+    /// `counts`: it is told, unless there is a worse one. The worst come first.
+    fn add(&mut self, kind: Kind, holds: bool, counts: bool) {
+        if holds {
+            self.all |= 1 << kind as u16;
+            self.worst = self.worst.or(Some(kind).filter(|_| counts));
+        }
+    }
+
+    /// Those that are not told.
+    pub(super) fn hidden(self) -> impl Iterator<Item = Kind> {
+        Kind::OF_ACTORS
+            .into_iter()
+            .filter(move |&kind| self.all & (1 << kind as u16) != 0 && self.worst != Some(kind))
+    }
+}
+
 /// What is wrong with an actor.
-pub(super) fn ailment(
+pub(super) fn ailments(
     sight: &Sight<'_>,
     mark: Option<&Mark>,
     failing: Option<&Failing>,
     waits: &Waits,
     now: Time,
-) -> Option<Kind> {
+) -> Ailments {
     let lasted =
         |since: Option<Time>, long: Duration| since.is_some_and(|since| now.saturating_sub(since) >= long);
     let since = mark.map(|mark| mark.state_since);
-    match sight.state {
-        NodeState::Starting if failing.is_none_or(|failing| !failing.is_loop(true, now)) => {
-            return lasted(since, SLOW_START).then_some(Kind::SlowStart);
-        }
-        NodeState::Stopping => return lasted(since, SLOW_END).then_some(Kind::SlowEnd),
-        _ => {}
-    }
+    let starts = sight.state == NodeState::Starting && failing.is_none_or(|failing| !failing.is_loop(true, now));
+    let stops = sight.state == NodeState::Stopping;
+    let is_there = !starts && !stops;
+    let mut found = Ailments::default();
+    found.add(Kind::SlowStart, starts && lasted(since, SLOW_START), true);
+    found.add(Kind::SlowEnd, stops && lasted(since, SLOW_END), true);
     if let Some(mark) = mark {
-        if lasted(mark.awake_since, BLOCKS) {
-            return Some(Kind::BlocksThread);
-        }
-        if waits.is_in_circle(sight.key) && lasted(mark.message_since, DEADLOCK) {
-            return Some(Kind::Deadlock);
-        }
+        found.add(Kind::BlocksThread, lasted(mark.awake_since, BLOCKS), is_there);
+        let in_circle = waits.is_in_circle(sight.key) && lasted(mark.message_since, DEADLOCK);
+        found.add(Kind::Deadlock, in_circle, is_there);
         let holds_up = sight.waiting > 0 || waits.is_awaited(sight.key);
         // For whom it waits is known from the last look, if that found it long in this message.
         let is_known = sight.waits_for.is_empty() || waits.get(sight.key).is_some();
-        if holds_up && is_known && lasted(mark.message_since, STUCK) {
-            return Some(Kind::Stuck);
-        }
+        let stuck = holds_up && is_known && lasted(mark.message_since, STUCK);
+        found.add(Kind::Stuck, stuck, is_there);
     }
-    if failing.is_some_and(|failing| failing.is_loop(sight.due.is_some(), now)) {
-        return Some(Kind::RestartLoop);
-    }
-    if sight.state == NodeState::Running && mark.is_some_and(|mark| falls_behind(sight, mark, now)) {
-        return Some(Kind::FallingBehind);
-    }
-    sight.budget.filter(|budget| budget.of >= 2 && budget.used + 1 >= budget.of).map(|_| Kind::NearLimit)
+    let is_loop = failing.is_some_and(|failing| failing.is_loop(sight.due.is_some(), now));
+    found.add(Kind::RestartLoop, is_loop, is_there);
+    let behind = mark.is_some_and(|mark| falls_behind(sight, mark, now));
+    found.add(Kind::FallingBehind, behind, sight.state == NodeState::Running);
+    let near = sight.budget.is_some_and(|budget| budget.of >= 2 && budget.used + 1 >= budget.of);
+    found.add(Kind::NearLimit, near, is_there);
+    found
 }
 
 fn falls_behind(sight: &Sight<'_>, mark: &Mark, now: Time) -> bool {
@@ -162,19 +195,39 @@ pub(super) struct Hand {
     groups: HashMap<(Kind, &'static str, Option<&'static str>), Card>,
     /// How many actors have a problem.
     pub(super) ill: usize,
+    /// The paths of the first of them.
+    pub(super) unwell: Vec<String>,
+    /// The groups of problems that have no card, because their actors have a worse one or are told with another actor.
+    hidden: HashSet<(Kind, &'static str, Option<&'static str>)>,
 }
 
+/// How many unwell actors are named.
+pub(super) const MOST_UNWELL: usize = 20;
+
 impl Hand {
+    /// Counts an actor that has a problem.
+    pub(super) fn count(&mut self, path: &str) {
+        self.ill += 1;
+        if self.unwell.len() < MOST_UNWELL {
+            self.unwell.push(path.to_owned());
+        }
+    }
+
+    /// Notes a problem that has no card.
+    pub(super) fn hide(&mut self, kind: Kind, sight: &Sight<'_>, failing: Option<&Failing>) {
+        if self.hidden.len() < GROUPS {
+            self.hidden.insert((kind, sight.actor_type, code(kind, sight, failing)));
+        }
+    }
+
+    /// The subjects of the problems that have no card.
+    pub(super) fn hidden(&self) -> Vec<(Kind, String)> {
+        self.hidden.iter().map(|(kind, actor_type, code)| (*kind, subject(actor_type, *code))).collect()
+    }
+
     /// Adds an actor that has a problem.
     pub(super) fn add(&mut self, kind: Kind, path: &str, sight: &Sight<'_>, known: &Known<'_>) {
-        self.ill += 1;
-        let code = match kind {
-            Kind::RestartLoop => {
-                known.failing.and_then(|failing| failing.decision.during.map(supervise_core::During::name))
-            }
-            Kind::Stuck | Kind::BlocksThread => sight.handler,
-            _ => None,
-        };
+        let code = code(kind, sight, known.failing);
         let full = self.groups.len() >= GROUPS;
         let group = (kind, sight.actor_type, code);
         if full && !self.groups.contains_key(&group) {
@@ -186,7 +239,7 @@ impl Hand {
             actors: 0,
             path: String::new(),
             actor_type: short_type(sight.actor_type),
-            subject: format!("{} {}", sight.actor_type, code.unwrap_or_default()),
+            subject: subject(sight.actor_type, code),
             since: None,
             says: String::new(),
             cause: None,
@@ -215,6 +268,19 @@ impl Hand {
         cards.sort_by(|a, b| (a.kind, b.weight, &a.path).cmp(&(b.kind, a.weight, &b.path)));
         cards
     }
+}
+
+/// The handler or hook that cards of this kind are about.
+fn code(kind: Kind, sight: &Sight<'_>, failing: Option<&Failing>) -> Option<&'static str> {
+    match kind {
+        Kind::RestartLoop => failing.and_then(|failing| failing.decision.during.map(During::name)),
+        Kind::Stuck | Kind::BlocksThread => sight.handler,
+        _ => None,
+    }
+}
+
+fn subject(actor_type: &str, code: Option<&str>) -> String {
+    format!("{actor_type} {}", code.unwrap_or_default())
 }
 
 /// Keeps only the lowest actors that start, or end, because the actors above wait for them.

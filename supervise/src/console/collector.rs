@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::cards::{Card, Hand, Kind, Known, MOST_CARDS, ailment};
+use super::cards::{Card, Hand, Kind, Known, MOST_CARDS, ailments};
 use super::detail::Detail;
 use super::failing::Failures;
 use super::history::{Fall, History};
@@ -78,6 +78,15 @@ pub(super) struct View {
     pub(super) interval: Duration,
     pub(super) actors: usize,
     pub(super) ill: usize,
+    /// The paths of the first actors that are not well.
+    pub(super) unwell: Vec<String>,
+    /// What is wrong with actors and has no card, because something worse is wrong with them or because they are told with another
+    /// actor: the kinds and subjects.
+    #[cfg_attr(
+        not(feature = "tracing"),
+        expect(dead_code, reason = "only the log compares the cards of two looks")
+    )]
+    pub(super) hidden: Vec<(Kind, String)>,
     /// How long, at most, the oldest message has waited. `None` if no message waits.
     pub(super) longest: Option<Time>,
     pub(super) per_second: f64,
@@ -167,7 +176,8 @@ impl Look<'_> {
         let now = *now;
         let mark = if self.is_glance { marks.of(sight.key) } else { marks.see(sight, now) };
         let failing = failures.of(sight.key);
-        let kind = ailment(sight, mark, failing, waits, now);
+        let ailments = ailments(sight, mark, failing, waits, now);
+        let kind = ailments.worst;
         let oldest = mark.and_then(|mark| mark.oldest(now));
         let long = mark.map(|mark| mark.message_since.unwrap_or(mark.state_since));
         self.longest = self.longest.max(oldest.map(|age| age.at_most));
@@ -185,10 +195,14 @@ impl Look<'_> {
             waits_for: mark.and_then(|_| waits.targets(sight.key).next()).map(|(_, link)| Arc::clone(&link.path)),
         };
         let is_root = shown.waits_for.is_none();
+        ailments.hidden().for_each(|kind| self.hand.hide(kind, sight, failing));
+        if kind.is_some() {
+            self.hand.count(if self.path.is_empty() { "/" } else { &self.path });
+        }
         match kind {
             // Who waits for another one that is stuck is told with that one, and those of a circle together.
-            Some(Kind::Deadlock) => self.hand.ill += 1,
-            Some(Kind::Stuck) if !is_root => self.hand.ill += 1,
+            Some(Kind::Deadlock) => {}
+            Some(Kind::Stuck) if !is_root => self.hand.hide(Kind::Stuck, sight, failing),
             Some(kind) => {
                 let above = self.ends.len().checked_sub(2).map_or(0, |above| self.ends[above]);
                 let supervisor = if above == 0 { "/" } else { &self.path[..above] };
@@ -295,7 +309,7 @@ impl Look<'_> {
         collector.marks.end(now);
         collector.waits = waits;
         let history = &collector.history;
-        let ill = hand.ill;
+        let (ill, unwell, hidden) = (hand.ill, hand.unwell.clone(), hand.hidden());
         let mut cards = hand.play(history, &collector.waits, now);
         let more_cards = cards.len().saturating_sub(MOST_CARDS);
         cards.truncate(MOST_CARDS);
@@ -305,6 +319,8 @@ impl Look<'_> {
             now,
             actors,
             ill,
+            unwell,
+            hidden,
             longest,
             per_second,
             cards,
