@@ -5,28 +5,16 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use supervise_core::{During, NodeState, Outcome};
+use supervise_core::{During, Outcome};
 
+use super::below::{Goes, Way};
 use super::failing::Failing;
 use super::history::{Fall, History, Losing};
 use super::marks::Mark;
-use super::sight::{Budget, Sight, Time};
+use super::sight::{Budget, Sight, Takes, Time};
 use super::waits::{Behind, Waits};
 use super::words::{Count, Span, and_others, count, outcome, reason, short_type, so_many};
 
-/// An actor is stuck if it waits in the same message for this long and other messages wait.
-const STUCK: Duration = Duration::from_secs(5);
-/// So long actors wait for each other.
-const DEADLOCK: Duration = Duration::from_secs(1);
-/// So long in a handler that is not at an await point: it blocks a thread.
-const BLOCKS: Duration = Duration::from_secs(1);
-/// How long a start, and an end, may take.
-const SLOW_START: Duration = Duration::from_secs(5);
-const SLOW_END: Duration = Duration::from_secs(10);
-/// An actor falls behind if this many messages wait and more at each look, or if one waits for this long.
-const MANY_WAIT: usize = 1_000;
-const LONG_WAIT: Duration = Duration::from_secs(10);
-const GROWS: u32 = 3;
 /// For how many groups of similar actors cards are made.
 const GROUPS: usize = 256;
 /// How many cards there are.
@@ -49,7 +37,7 @@ pub(super) enum Kind {
 
 impl Kind {
     /// What may be wrong with a single actor.
-    const OF_ACTORS: [Self; 8] = [
+    pub(super) const OF_ACTORS: [Self; 8] = [
         Self::SlowStart,
         Self::SlowEnd,
         Self::BlocksThread,
@@ -116,76 +104,8 @@ pub(super) struct Card {
     pub(super) cause: Option<String>,
     /// How many messages it holds up, or how often it happened.
     pub(super) weight: u64,
-}
-
-/// All that is wrong with an actor.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Ailments {
-    /// What is told of it.
-    pub(super) worst: Option<Kind>,
-    /// A bit for each kind, also of those that are not told because there is a worse one, or because the actor starts or stops.
-    all: u16,
-}
-
-impl Ailments {
-    /// `counts`: it is told, unless there is a worse one. The worst come first.
-    fn add(&mut self, kind: Kind, holds: bool, counts: bool) {
-        if holds {
-            self.all |= 1 << kind as u16;
-            self.worst = self.worst.or(Some(kind).filter(|_| counts));
-        }
-    }
-
-    /// Those that are not told.
-    pub(super) fn hidden(self) -> impl Iterator<Item = Kind> {
-        Kind::OF_ACTORS
-            .into_iter()
-            .filter(move |&kind| self.all & (1 << kind as u16) != 0 && self.worst != Some(kind))
-    }
-}
-
-/// What is wrong with an actor.
-pub(super) fn ailments(
-    sight: &Sight<'_>,
-    mark: Option<&Mark>,
-    failing: Option<&Failing>,
-    waits: &Waits,
-    now: Time,
-) -> Ailments {
-    let lasted =
-        |since: Option<Time>, long: Duration| since.is_some_and(|since| now.saturating_sub(since) >= long);
-    let since = mark.map(|mark| mark.state_since);
-    let starts = sight.state == NodeState::Starting && failing.is_none_or(|failing| !failing.is_loop(true, now));
-    let stops = sight.state == NodeState::Stopping;
-    let is_there = !starts && !stops;
-    let mut found = Ailments::default();
-    found.add(Kind::SlowStart, starts && lasted(since, SLOW_START), true);
-    found.add(Kind::SlowEnd, stops && lasted(since, SLOW_END), true);
-    if let Some(mark) = mark {
-        found.add(Kind::BlocksThread, lasted(mark.awake_since, BLOCKS), is_there);
-        let in_circle = waits.is_in_circle(sight.key) && lasted(mark.message_since, DEADLOCK);
-        found.add(Kind::Deadlock, in_circle, is_there);
-        let holds_up = sight.waiting > 0 || waits.is_awaited(sight.key);
-        // For whom it waits is known from the last look, if that found it long in this message.
-        let is_known = sight.waits_for.is_empty() || waits.get(sight.key).is_some();
-        let stuck = holds_up && is_known && lasted(mark.message_since, STUCK);
-        found.add(Kind::Stuck, stuck, is_there);
-    }
-    let is_loop = failing.is_some_and(|failing| failing.is_loop(sight.due.is_some(), now));
-    found.add(Kind::RestartLoop, is_loop, is_there);
-    let behind = mark.is_some_and(|mark| falls_behind(sight, mark, now));
-    found.add(Kind::FallingBehind, behind, sight.state == NodeState::Running);
-    let near = sight.budget.is_some_and(|budget| budget.of >= 2 && budget.used + 1 >= budget.of);
-    found.add(Kind::NearLimit, near, is_there);
-    found
-}
-
-fn falls_behind(sight: &Sight<'_>, mark: &Mark, now: Time) -> bool {
-    let bound = sight.capacity.map_or(MANY_WAIT, |capacity| MANY_WAIT.min(capacity.div_ceil(5).saturating_mul(4)));
-    let grows = sight.waiting >= bound.max(1) && mark.grew >= GROWS;
-    let is_full = sight.capacity.is_some_and(|capacity| sight.waiting >= capacity && capacity >= 2);
-    let full = is_full && mark.message_since.is_some_and(|since| now.saturating_sub(since) >= STUCK);
-    grows || full || mark.oldest(now).is_some_and(|age| age.at_least >= LONG_WAIT)
+    /// Whom the limit takes along of which it tells.
+    pub(super) goes: Option<Goes>,
 }
 
 /// The cards of one look.
@@ -225,13 +145,19 @@ impl Hand {
         self.hidden.iter().map(|(kind, actor_type, code)| (*kind, subject(actor_type, *code))).collect()
     }
 
-    /// Adds an actor that has a problem.
-    pub(super) fn add(&mut self, kind: Kind, path: &str, sight: &Sight<'_>, known: &Known<'_>) {
+    /// Adds an actor that has a problem. Returns the keys of the actors about which the card has to know who is below them.
+    pub(super) fn add(
+        &mut self,
+        kind: Kind,
+        path: &str,
+        sight: &Sight<'_>,
+        known: &Known<'_>,
+    ) -> Option<[u64; 2]> {
         let code = code(kind, sight, known.failing);
         let full = self.groups.len() >= GROUPS;
         let group = (kind, sight.actor_type, code);
         if full && !self.groups.contains_key(&group) {
-            return;
+            return None;
         }
         let weight = weight(kind, sight, known);
         let card = self.groups.entry(group).or_insert_with(|| Card {
@@ -244,6 +170,7 @@ impl Hand {
             says: String::new(),
             cause: None,
             weight: 0,
+            goes: None,
         });
         card.actors += 1;
         if card.actors == 1 || weight > card.weight {
@@ -253,13 +180,26 @@ impl Hand {
                 .then(|| known.failing.map(|failing| failing.decision.text.clone()))
                 .flatten();
             path.clone_into(&mut card.path);
+            card.goes =
+                sight.budget.filter(|_| matches!(kind, Kind::RestartLoop | Kind::NearLimit)).map(|budget| Goes {
+                    key: sight.key,
+                    supervisor: known.above,
+                    path: path.to_owned(),
+                    takes: budget.takes,
+                });
         }
         card.weight = card.weight.max(weight);
+        card.goes.as_ref().map(|goes| [goes.key, goes.supervisor])
     }
 
     /// All cards, the worst one first: by kind, then by what it holds up.
-    pub(super) fn play(self, history: &History, waits: &Waits, now: Time) -> Vec<Card> {
+    pub(super) fn play(self, history: &History, waits: &Waits, way: &Way, now: Time) -> Vec<Card> {
         let mut cards: Vec<Card> = self.groups.into_values().collect();
+        for card in &mut cards {
+            if let Some(goes) = &card.goes {
+                card.says += &way.tell(goes);
+            }
+        }
         leave_roots(&mut cards, Kind::SlowStart);
         leave_roots(&mut cards, Kind::SlowEnd);
         cards.extend(history.falls.iter().rev().filter(|fall| fall.is_harm()).map(|fall| fallen(fall, now)));
@@ -299,8 +239,9 @@ fn leave_roots(cards: &mut Vec<Card>, kind: Kind) {
 pub(super) struct Known<'a> {
     pub(super) mark: Option<&'a Mark>,
     pub(super) failing: Option<&'a Failing>,
-    /// The supervisor's path.
+    /// The supervisor's path, and its key.
     pub(super) supervisor: &'a str,
+    pub(super) above: u64,
     /// Who waited for whom at the last look.
     pub(super) waits: &'a Waits,
     pub(super) now: Time,
@@ -430,6 +371,7 @@ fn deadlock(circle: &[u64], waits: &Waits, now: Time) -> Option<Card> {
         says,
         cause: None,
         weight: (messages + behind) as u64,
+        goes: None,
     })
 }
 
@@ -483,14 +425,19 @@ fn restart_loop(failing: &Failing, sight: &Sight<'_>, known: &Known<'_>) -> Stri
 }
 
 fn near_limit(budget: Budget, known: &Known<'_>) -> String {
-    let Budget { used, of, within, escalates, rule, anew_at, slides } = budget;
+    let Budget { used, of, within, takes, rule, anew_at, slides } = budget;
     let within = match (within, anew_at) {
         (Some(within), _) => format!(" in {}", Span(within)),
         (None, None) => " of its life".to_owned(),
         // The window depends on the supervisor's instance.
         (None, Some(_)) => String::new(),
     };
-    let then = if escalates { format!("fails {}", known.supervisor) } else { "stops it".to_owned() };
+    let then = match takes {
+        Takes::Supervisor => {
+            format!("fails {}, and {} decides about that", known.supervisor, above(known.supervisor))
+        }
+        Takes::Siblings { .. } | Takes::Nobody => "stops it".to_owned(),
+    };
     let left = of.saturating_sub(used);
     let next = match left {
         0 => format!("The next failure {then}"),
@@ -503,6 +450,11 @@ fn near_limit(budget: Budget, known: &Known<'_>) -> String {
         format!(" {what} in {}.", Span(at.saturating_sub(known.now)))
     });
     format!("{used} of {of} restarts{within} used{rule}. {next}.{anew}")
+}
+
+/// The path of the supervisor of this actor.
+fn above(path: &str) -> &str {
+    path.rsplit_once('/').map_or("/", |(above, _)| if above.is_empty() { "/" } else { above })
 }
 
 fn fallen(fall: &Fall, now: Time) -> Card {
@@ -526,7 +478,12 @@ fn fallen(fall: &Fall, now: Time) -> Card {
         let at_limit = used_before.map_or_else(String::new, |used| format!(" at the limit ({used})"));
         format!("The failure was escalated{at_limit}: {} → {}. ", fall.origin, fall.passed.join(" → "))
     };
-    let says = format!("{way}{end}, {} ago.", Span(now.saturating_sub(fall.at)));
+    let failed = fall.during.map_or_else(String::new, |during| {
+        let who = if fall.passed.is_empty() { "It" } else { name(&fall.origin) };
+        format!("{who} failed in `{during}`. ")
+    });
+    let rule = fall.rule.map_or_else(String::new, |rule| format!(", rule `{rule}`"));
+    let says = format!("{failed}{way}{end}{rule}, {} ago.", Span(now.saturating_sub(fall.at)));
     let down = match (fall.passed.last(), &fall.end) {
         (Some(top), _) => top.clone(),
         (None, _) => fall.origin.clone(),
@@ -542,6 +499,7 @@ fn fallen(fall: &Fall, now: Time) -> Card {
         cause: Some(fall.text.clone()),
         // The later one first.
         weight: fall.at.as_secs(),
+        goes: None,
     }
 }
 
@@ -556,6 +514,7 @@ fn lost(history: &History, now: Time) -> Vec<Card> {
         says,
         cause: None,
         weight: letters,
+        goes: None,
     };
     let since = |first: Time| Span(now.saturating_sub(first));
     let mut cards: Vec<Card> = history

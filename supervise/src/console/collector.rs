@@ -4,7 +4,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::cards::{Card, Hand, Kind, Known, MOST_CARDS, ailments};
+use super::ailments::ailments;
+use super::below::Way;
+use super::cards::{Card, Hand, Kind, Known, MOST_CARDS};
 use super::detail::Detail;
 use super::failing::Failures;
 use super::history::{Fall, History};
@@ -45,15 +47,12 @@ pub(super) struct Look<'c> {
     is_glance: bool,
     waits: Waits,
     now: Time,
-    actors: usize,
     handled: u64,
     longest: Option<Time>,
     hand: Hand,
     mentioned: Vec<Mention>,
     held: Vec<(String, Time)>,
-    /// The path of the actor that was seen last, and where in it each of its elements ends.
-    path: String,
-    ends: Vec<usize>,
+    way: Way,
 }
 
 /// An actor that has been in one message for long, although no message waits in its own mailbox. Others may wait for its
@@ -153,14 +152,12 @@ impl Collector {
             is_glance,
             waits: Waits::default(),
             now,
-            actors: 0,
             handled: 0,
             longest: None,
             hand: Hand::default(),
             mentioned: Vec::new(),
             held: Vec::new(),
-            path: String::new(),
-            ends: Vec::new(),
+            way: Way::default(),
         }
     }
 }
@@ -168,8 +165,7 @@ impl Collector {
 impl Look<'_> {
     /// Takes an actor in, and returns what its line shows. Each comes before its children.
     pub(super) fn see(&mut self, sight: &Sight<'_>) -> Shown {
-        self.go_to(sight);
-        self.actors += 1;
+        self.way.go_to(sight);
         self.handled += u64::from(sight.handled());
         let Self { collector, now, .. } = self;
         let Collector { marks, failures, waits, .. } = &mut **collector;
@@ -182,7 +178,7 @@ impl Look<'_> {
         let long = mark.map(|mark| mark.message_since.unwrap_or(mark.state_since));
         self.longest = self.longest.max(oldest.map(|age| age.at_most));
         if let Some(since) = long.filter(|since| now.saturating_sub(*since) >= LINK) {
-            self.waits.note(sight.key, || Link::of(sight, &self.path, since));
+            self.waits.note(sight.key, || Link::of(sight, self.way.path(), since));
         }
         let shown = Shown {
             kind,
@@ -197,16 +193,17 @@ impl Look<'_> {
         let is_root = shown.waits_for.is_none();
         ailments.hidden().for_each(|kind| self.hand.hide(kind, sight, failing));
         if kind.is_some() {
-            self.hand.count(if self.path.is_empty() { "/" } else { &self.path });
+            self.hand.count(self.way.path());
         }
         match kind {
             // Who waits for another one that is stuck is told with that one, and those of a circle together.
             Some(Kind::Deadlock) => {}
             Some(Kind::Stuck) if !is_root => self.hand.hide(Kind::Stuck, sight, failing),
             Some(kind) => {
-                let above = self.ends.len().checked_sub(2).map_or(0, |above| self.ends[above]);
-                let supervisor = if above == 0 { "/" } else { &self.path[..above] };
-                self.hand.add(kind, &self.path, sight, &Known { mark, failing, supervisor, waits, now });
+                let (supervisor, above) = self.way.above();
+                let known = Known { mark, failing, supervisor, above, waits, now };
+                let asked = self.hand.add(kind, self.way.path(), sight, &known);
+                asked.into_iter().for_each(|keys| self.way.ask(keys));
             }
             None => {}
         }
@@ -217,7 +214,7 @@ impl Look<'_> {
         if let (Some(Kind::Deadlock | Kind::Stuck | Kind::BlocksThread), Some(since)) = (kind, shown.since) {
             self.hold(since);
         }
-        let path = if self.path.is_empty() { "/" } else { &self.path };
+        let path = self.way.path();
         for listing in &mut *self.listings {
             listing.see(sight, path, &shown);
         }
@@ -245,35 +242,25 @@ impl Look<'_> {
 
     /// The path of the actor that was seen last.
     pub(super) fn path(&self) -> &str {
-        if self.path.is_empty() { "/" } else { &self.path }
+        self.way.path()
     }
 
     fn mention(&mut self, handler: Option<&'static str>, since: Time) {
         let place = self.mentioned.partition_point(|other| other.since <= since);
         if place < MOST_MENTIONED {
             self.mentioned.truncate(MOST_MENTIONED - 1);
-            self.mentioned.insert(place, Mention { path: self.path.clone(), handler, since });
+            self.mentioned.insert(place, Mention { path: self.way.path().to_owned(), handler, since });
         }
     }
 
     /// What was seen last is held up.
     fn hold(&mut self, since: Time) {
-        let lane = self.path.split('/').nth(2).unwrap_or("/");
+        let lane = self.way.path().split('/').nth(2).unwrap_or("/");
         if let Some((_, first)) = self.held.iter_mut().find(|(known, _)| known == lane) {
             *first = since.min(*first);
         } else if self.held.len() < MOST_HELD {
             self.held.push((lane.to_owned(), since));
         }
-    }
-
-    fn go_to(&mut self, sight: &Sight<'_>) {
-        self.ends.truncate(sight.depth);
-        self.path.truncate(self.ends.last().copied().unwrap_or(0));
-        if sight.depth > 0 {
-            self.path.push('/');
-            self.path.push_str(sight.name);
-        }
-        self.ends.push(self.path.len());
     }
 
     /// What all looks and events so far show. `None`: it was a glance.
@@ -284,14 +271,14 @@ impl Look<'_> {
             is_glance,
             mut waits,
             now,
-            actors,
             handled,
             longest,
             hand,
             mentioned,
             held,
-            ..
+            mut way,
         } = self;
+        way.end();
         for listing in &mut *listings {
             listing.end(now, !is_glance);
         }
@@ -310,14 +297,14 @@ impl Look<'_> {
         collector.waits = waits;
         let history = &collector.history;
         let (ill, unwell, hidden) = (hand.ill, hand.unwell.clone(), hand.hidden());
-        let mut cards = hand.play(history, &collector.waits, now);
+        let mut cards = hand.play(history, &collector.waits, &way, now);
         let more_cards = cards.len().saturating_sub(MOST_CARDS);
         cards.truncate(MOST_CARDS);
         let is_stuck = cards.iter().any(|card| card.kind == Kind::Stuck);
         let newest = history.failures.len().saturating_sub(MOST_FAILURES);
         Some(View {
             now,
-            actors,
+            actors: way.actors,
             ill,
             unwell,
             hidden,

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use supervise_core::{DeadLetterReason, Outcome};
+use supervise_core::{DeadLetterReason, During, Outcome};
 
 use super::sight::{Decision, Intervened, Loss, Time};
 
@@ -33,6 +33,10 @@ pub(super) struct Fall {
     /// The supervisors that failed because of it, the lowest one first.
     pub(super) passed: Vec<String>,
     pub(super) text: String,
+    /// Where the actor failed that failed first.
+    pub(super) during: Option<During>,
+    /// The rule of the last decision.
+    pub(super) rule: Option<&'static str>,
     /// The last outcome, and the supervisor that decided. `None` while the failure of the last supervisor is
     /// undecided.
     pub(super) end: Option<(Outcome, String)>,
@@ -129,7 +133,7 @@ impl History {
             .rev()
             .find(|fall| fall.end.is_none() && fall.passed.last().is_some_and(|top| *top == decision.child));
         if let Some(fall) = open {
-            fall.at = now;
+            (fall.at, fall.rule) = (now, decision.rule);
             fall.used = decision.used.filter(|_| at_limit).or(fall.used);
             if goes_up {
                 fall.passed.push(decision.supervisor.clone());
@@ -149,6 +153,8 @@ impl History {
             origin_key: decision.key,
             passed: goes_up.then(|| decision.supervisor.clone()).into_iter().collect(),
             text: decision.text.clone(),
+            during: decision.during,
+            rule: decision.rule,
             end: (!goes_up).then(|| (decision.outcome, decision.supervisor.clone())),
             used: decision.used.filter(|_| at_limit),
             at: now,

@@ -2,10 +2,10 @@ mod failures;
 mod lines;
 mod waiting;
 
-use supervise_core::{DeadLetterReason, NodeState, Outcome};
+use supervise_core::{DeadLetterReason, During, NodeState, Outcome};
 
 use super::super::cards::Kind;
-use super::super::sight::{Budget, Endless, Loss};
+use super::super::sight::{Budget, Endless, Loss, Takes};
 use super::super::text::text;
 use super::super::wish::Wish;
 use super::*;
