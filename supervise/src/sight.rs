@@ -191,6 +191,8 @@ pub(super) struct Decision {
 #[derive(Debug, Clone)]
 pub(super) struct Loss {
     pub(super) recipient: String,
+    /// Its sender's path, if that is known.
+    pub(super) sender: Option<String>,
     pub(super) message: &'static str,
     pub(super) reason: DeadLetterReason,
 }
@@ -223,6 +225,7 @@ impl Happening {
             }
             Event::DeadLetter(letter) => Self::Lost(Loss {
                 recipient: letter.recipient.local().to_owned(),
+                sender: letter.sender.as_ref().map(|sender| sender.local().to_owned()),
                 message: letter.message,
                 reason: letter.reason,
             }),

@@ -25,7 +25,7 @@ use crate::actor::actor_ref::AnyActorRef;
 use crate::actor::cell::AnyCell;
 use crate::base::ActorPath;
 
-pub(crate) use self::kept::{Tie, Wait, Waits, during};
+pub(crate) use self::kept::{Tie, Wait, Waits, during, whose_turn};
 
 /// Whether this build records which actor waits for which.
 pub(crate) const KNOWN: bool = cfg!(any(debug_assertions, feature = "testkit", feature = "observe"));
@@ -61,6 +61,15 @@ mod kept {
             unreachable!("each turn within this one has put the cell back")
         };
         (cell, value)
+    }
+
+    /// The actor whose turn it is on this thread.
+    pub(crate) fn whose_turn() -> Option<AnyActorRef> {
+        CURRENT.with(|current| {
+            let cell = current.take();
+            current.set(cell.clone());
+            cell.map(AnyActorRef)
+        })
     }
 
     /// The cell whose turn it is, if it is the one that `asker` wakes.
@@ -257,6 +266,10 @@ mod kept {
     #[inline]
     pub(crate) fn during<T>(cell: Arc<dyn AnyCell>, turn: impl FnOnce() -> T) -> (Arc<dyn AnyCell>, T) {
         (cell, turn())
+    }
+
+    pub(crate) fn whose_turn() -> Option<AnyActorRef> {
+        None
     }
 
     #[derive(Default)]

@@ -197,15 +197,16 @@ impl Look<'_> {
         }
         match kind {
             // Who waits for another one that is stuck is told with that one, and those of a circle together.
-            Some(Kind::Deadlock) => {}
+            None | Some(Kind::Deadlock) => {}
             Some(Kind::Stuck) if !is_root => self.hand.hide(Kind::Stuck, sight, failing),
             Some(kind) => {
                 let (supervisor, above) = self.way.above();
                 let known = Known { mark, failing, supervisor, above, waits, now };
                 let asked = self.hand.add(kind, self.way.path(), sight, &known);
-                asked.into_iter().for_each(|keys| self.way.ask(keys));
+                if let Some(keys) = asked {
+                    self.way.ask(keys);
+                }
             }
-            None => {}
         }
         let since = mark.and_then(|mark| mark.message_since).filter(|since| now.saturating_sub(*since) >= LONG);
         if let (Some(since), None, true) = (since, kind, is_root) {

@@ -18,7 +18,7 @@ const HOUR: Duration = Duration::from_secs(60 * 60);
 /// How many interventions are kept.
 const INTERVENTIONS: usize = 32;
 const RECIPIENTS: usize = 256;
-/// How many kinds of dead letters of one recipient are counted separately.
+/// How many kinds of dead letters of one recipient are counted separately, and how many senders.
 const KINDS: usize = 8;
 /// This many dead letters within [`MINUTE`] give a card.
 pub(super) const MANY_LOST: usize = 10;
@@ -62,6 +62,8 @@ pub(super) struct Losing {
     pub(super) reason: DeadLetterReason,
     /// How many of each kind of message.
     kinds: Vec<(&'static str, u64)>,
+    /// How many of each known sender.
+    senders: Vec<(String, u64)>,
     recent: VecDeque<Time>,
 }
 
@@ -75,6 +77,22 @@ impl Losing {
     pub(super) fn mostly(&self) -> (&'static str, u64) {
         let (kind, most) = self.kinds.iter().max_by_key(|kind| kind.1).copied().unwrap_or(("", 0));
         (kind, most * 100 / self.letters.max(1))
+    }
+
+    /// The known senders, the one that sent most first.
+    pub(super) fn senders(&self) -> Vec<&str> {
+        let mut senders: Vec<&(String, u64)> = self.senders.iter().collect();
+        senders.sort_by(|a, b| (b.1, &a.0).cmp(&(a.1, &b.0)));
+        senders.into_iter().map(|(sender, _)| &**sender).collect()
+    }
+}
+
+/// Counts one more of these, if there are not too many different ones.
+fn count<T: PartialEq>(counts: &mut Vec<(T, u64)>, what: T) {
+    match counts.iter().position(|known| known.0 == what) {
+        Some(at) => counts[at].1 += 1,
+        None if counts.len() < KINDS => counts.push((what, 1)),
+        None => {}
     }
 }
 
@@ -189,6 +207,7 @@ impl History {
                 last: now,
                 reason: loss.reason,
                 kinds: Vec::new(),
+                senders: Vec::new(),
                 recent: VecDeque::new(),
             });
             self.losing.len() - 1
@@ -197,11 +216,9 @@ impl History {
         losing.letters += 1;
         (losing.last, losing.reason) = (now, loss.reason);
         note_recent(&mut losing.recent, now);
-        let kinds = &mut losing.kinds;
-        match kinds.iter().position(|kind| kind.0 == loss.message) {
-            Some(kind) => kinds[kind].1 += 1,
-            None if kinds.len() < KINDS => kinds.push((loss.message, 1)),
-            None => {}
+        count(&mut losing.kinds, loss.message);
+        if let Some(sender) = loss.sender {
+            count(&mut losing.senders, sender);
         }
     }
 

@@ -15,6 +15,7 @@ mod json;
 #[cfg(feature = "tracing")]
 mod lines;
 mod outlet;
+mod past;
 mod rows;
 mod running;
 mod server;

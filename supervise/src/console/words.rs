@@ -53,9 +53,9 @@ pub(super) fn so_many(number: u64, noun: &str) -> String {
 
 /// The first `most` of `all` names: `a, b and 3 more`.
 pub(super) fn some_of<'a>(names: impl Iterator<Item = &'a str>, most: usize, all: usize) -> String {
-    let named: Vec<&str> = names.take(most).collect();
-    let more = all.saturating_sub(named.len());
-    let listed = named.join(", ");
+    let first: Vec<&str> = names.take(most).collect();
+    let more = all.saturating_sub(first.len());
+    let listed = first.join(", ");
     if more > 0 { format!("{listed} and {} more", count(more)) } else { listed }
 }
 

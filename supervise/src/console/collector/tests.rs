@@ -79,7 +79,12 @@ fn failed(collector: &mut Collector, seconds: u64, decision: Decision) {
 }
 
 fn lose(collector: &mut Collector, at: Duration, recipient: &str, message: &'static str) {
-    let loss = Loss { recipient: recipient.to_owned(), message, reason: DeadLetterReason::Stopped };
+    let loss = Loss {
+        recipient: recipient.to_owned(),
+        sender: Some("/user/till".to_owned()),
+        message,
+        reason: DeadLetterReason::Stopped,
+    };
     collector.happened(Happening::Lost(loss), at);
 }
 

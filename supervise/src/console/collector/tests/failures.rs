@@ -138,7 +138,8 @@ fn ten_lost_messages_within_a_minute_are_a_card() {
     assert_eq!(kinds(&view), [(Kind::MessagesLost, "/user/reports")]);
     assert_eq!(
         view.cards[0].says,
-        "10 dead letters in the last 12 s, 90 % `Track`: the recipient has ended. The last one was 1 s ago."
+        "10 dead letters in the last 12 s, 90 % `Track`: the recipient has ended. The last one was 1 s ago. Sent \
+         by /user/till."
     );
     assert!(look(&mut collector, 61, &[]).cards.is_empty());
     let names: Vec<String> = (0..1_000).map(|n| format!("/user/s{n}")).collect();
