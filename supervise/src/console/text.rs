@@ -12,7 +12,7 @@ const COLUMNS: usize = 80;
 const FAILURES: usize = 10;
 
 /// A look that is older than this says so.
-const FRESH: Duration = Duration::from_secs(1);
+pub(super) const FRESH: Duration = Duration::from_secs(1);
 
 /// The cards, then the last failures, as a look found them that began `age` ago.
 pub(super) fn text(system: &str, view: &View, age: Duration) -> String {

@@ -269,10 +269,7 @@ mod tests {
         let (mut client, ours) = duplex(64 * 1_024);
         dial.send(ours).expect("it listens");
         let began = Instant::now();
-        client
-            .write_all(b"GET /text HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-            .await
-            .expect("room");
+        client.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").await.expect("room");
         let mut answer = String::new();
         tokio::select! {
             read = client.read_to_string(&mut answer) => { read.expect("text"); }
@@ -309,7 +306,7 @@ mod tests {
     /// It is the silent ones that make room.
     #[tokio::test(start_paused = true)]
     async fn who_speaks_is_not_closed_for_another() {
-        const ASK: &[u8] = b"GET /text HTTP/1.1\r\nHost: localhost\r\n\r\n";
+        const ASK: &[u8] = b"GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n";
         let system = supervise_core::ActorSystem::new("shop");
         let service = Console::of(&system).service();
         let (dial, dialled) = tokio::sync::mpsc::unbounded_channel();
@@ -332,7 +329,7 @@ mod tests {
                 sleep(Duration::from_secs(1)).await;
                 client.write_all(ASK).await.expect("it is open");
                 let mut answer = Vec::new();
-                while !answer.ends_with(b"No message waits.\n") {
+                while !answer.ends_with(b"Try / or /text.\n") {
                     assert_ne!(client.read_buf(&mut answer).await.expect("it is open"), 0, "it was closed");
                 }
                 silence(CONNECTIONS - 1);
