@@ -101,6 +101,11 @@ pub(super) struct Budget {
 }
 
 impl Budget {
+    /// Whether at most one restart of two or more is left.
+    pub(super) fn is_near(self) -> bool {
+        self.of >= 2 && self.used + 1 >= self.of
+    }
+
     fn of(standing: Standing, limit: Limit, strategy: &Strategy, rule: Option<&'static str>) -> Self {
         Self {
             used: standing.used,

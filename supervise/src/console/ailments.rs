@@ -9,7 +9,7 @@ use supervise_core::NodeState;
 use super::cards::Kind;
 use super::failing::Failing;
 use super::marks::Mark;
-use super::sight::{Sight, Time};
+use super::sight::{Budget, Sight, Time};
 use super::waits::Waits;
 
 /// An actor is stuck if it waits in the same message for this long and other messages wait.
@@ -83,7 +83,7 @@ pub(super) fn ailments(
     found.add(Kind::RestartLoop, is_loop, is_there);
     let behind = mark.is_some_and(|mark| falls_behind(sight, mark, now));
     found.add(Kind::FallingBehind, behind, sight.state == NodeState::Running);
-    let near = sight.budget.is_some_and(|budget| budget.of >= 2 && budget.used + 1 >= budget.of);
+    let near = sight.budget.is_some_and(Budget::is_near);
     found.add(Kind::NearLimit, near, is_there);
     found
 }

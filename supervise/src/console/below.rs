@@ -137,7 +137,8 @@ impl Way {
             Takes::Nobody => format!(" With it go the actors below it: {}.", own.list("", own.actors)),
             Takes::Supervisor if below == 0 => format!(" No other actor is below {above}."),
             Takes::Supervisor => {
-                format!(" Below {above} are {}: {}.", others(below), all.list(name, below))
+                let are = if below == 1 { "is" } else { "are" };
+                format!(" Below {above} {are} {}: {}.", others(below), all.list(name, below))
             }
             Takes::Siblings { .. } if beside == 0 => String::new(),
             Takes::Siblings { later: true } => {

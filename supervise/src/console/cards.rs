@@ -105,8 +105,17 @@ pub(super) struct Card {
     pub(super) cause: Option<String>,
     /// How many messages it holds up, or how often it happened.
     pub(super) weight: u64,
+    /// Whether the actor is near its limit, although the card is about something worse.
+    pub(super) near_limit: bool,
     /// Whom the limit takes along of which it tells.
     pub(super) goes: Option<Goes>,
+}
+
+impl Card {
+    pub(super) fn title(&self) -> String {
+        let limit = if self.near_limit { ", near its limit" } else { "" };
+        format!("{}{limit}", self.kind.title())
+    }
 }
 
 /// The cards of one look.
@@ -171,6 +180,7 @@ impl Hand {
             says: String::new(),
             cause: None,
             weight: 0,
+            near_limit: false,
             goes: None,
         });
         card.actors += 1;
@@ -181,6 +191,7 @@ impl Hand {
                 .then(|| known.failing.map(|failing| failing.decision.text.clone()))
                 .flatten();
             path.clone_into(&mut card.path);
+            card.near_limit = kind == Kind::RestartLoop && sight.budget.is_some_and(Budget::is_near);
             card.goes =
                 sight.budget.filter(|_| matches!(kind, Kind::RestartLoop | Kind::NearLimit)).map(|budget| Goes {
                     key: sight.key,
@@ -289,7 +300,7 @@ fn says(kind: Kind, sight: &Sight<'_>, known: &Known<'_>) -> String {
             ago(mark.and_then(|mark| mark.message_since)),
             waits_behind(sight.waiting),
             oldest(mark, now),
-            chain(&known.waits.behind(sight.key))
+            chain(&known.waits.behind(sight.key), sight.waiting)
         ),
         Kind::FallingBehind => {
             let room = sight.capacity.map_or_else(String::new, |room| format!(" (room for {})", count(room)));
@@ -320,13 +331,20 @@ fn says(kind: Kind, sight: &Sight<'_>, known: &Known<'_>) -> String {
 }
 
 /// Who waits for it: `41 actors wait for its answer: order → ledger → conn-2.`
-fn chain(behind: &Behind) -> String {
+///
+/// `own`: how many of the messages wait in its own mailbox.
+fn chain(behind: &Behind, own: usize) -> String {
     let wait = match behind.actors {
         0 => return String::new(),
         1 => "1 actor waits".to_owned(),
         more => format!("{} actors wait", count(more)),
     };
-    format!(" {wait} for its answer: {}.", ways(behind.chain.iter().map(|path| &**path)))
+    let messages = match behind.messages.saturating_sub(own) {
+        0 => String::new(),
+        1 => " 1 message waits behind them.".to_owned(),
+        more => format!(" {} messages wait behind them.", count(more)),
+    };
+    format!(" {wait} for its answer: {}.{messages}", ways(behind.chain.iter().map(|path| &**path)))
 }
 
 /// The last elements of paths, at most five of them.
@@ -372,6 +390,7 @@ fn deadlock(circle: &[u64], waits: &Waits, now: Time) -> Option<Card> {
         says,
         cause: None,
         weight: (messages + behind) as u64,
+        near_limit: false,
         goes: None,
     })
 }

@@ -124,7 +124,7 @@ pub(super) fn json(system: &str, view: &View, listing: &Listing) -> String {
     for card in &view.cards {
         out.open('{');
         out.texts("kind", card.kind.word());
-        out.texts("title", card.kind.title());
+        out.texts("title", card.title());
         out.numbers("actors", card.actors);
         out.texts("path", &card.path);
         out.texts("type", &card.actor_type);

@@ -51,6 +51,7 @@ pub(super) fn fallen(fall: &Fall, now: Time) -> Card {
         cause: Some(fall.text.clone()),
         // The later one first.
         weight: fall.at.as_secs(),
+        near_limit: false,
         goes: None,
     }
 }
@@ -76,6 +77,7 @@ pub(super) fn lost(history: &History, now: Time) -> Vec<Card> {
         says,
         cause: None,
         weight: letters,
+        near_limit: false,
         goes: None,
     };
     let since = |first: Time| Span(now.saturating_sub(first));

@@ -42,7 +42,7 @@ pub(super) fn text(system: &str, view: &View, age: Duration) -> String {
             0 | 1 => format!("{}  {}", card.path, card.actor_type),
             several => format!("{} × {}, the worst is {}", count(several), card.actor_type, card.path),
         };
-        out.fill("", "    ", &format!("{}: {}", card.kind.title(), who.trim_end()));
+        out.fill("", "    ", &format!("{}: {}", card.title(), who.trim_end()));
         out.fill("    ", "    ", &card.says);
         if let Some(cause) = &card.cause {
             out.fill("    ", "    ", &format!("Why: {cause}"));

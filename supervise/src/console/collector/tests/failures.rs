@@ -174,6 +174,30 @@ fn con_18_a_hundred_thousand_failures_leave_a_bounded_memory() {
     assert!(super::super::super::json::json("shop", &view, &Listing::default()).len() < 64 * 1_024);
 }
 
+/// CON-12: who is near its limit and in a restart loop has one card, which says both.
+#[test]
+fn con_12_the_card_of_a_restart_loop_says_that_the_limit_is_near() {
+    let budget = |used| Budget {
+        used,
+        of: 5,
+        within: None,
+        takes: Takes::Nobody,
+        rule: None,
+        anew_at: None,
+        slides: false,
+    };
+    let title = |used| {
+        let mut collector = Collector::default();
+        for second in 1..=3 {
+            failed(&mut collector, second, decision("/user/smtp", 7, restarting()));
+        }
+        let view = look(&mut collector, 4, &[Sight { budget: Some(budget(used)), ..at(2, "smtp", 7) }]);
+        view.cards.iter().map(Card::title).collect::<Vec<_>>()
+    };
+    assert_eq!(title(3), ["Restart loop"]);
+    assert_eq!(title(4), ["Restart loop, near its limit"]);
+}
+
 /// CON-12: a card that tells of a limit says who else goes when it is reached.
 #[test]
 fn con_12_a_limit_says_who_goes_along() {

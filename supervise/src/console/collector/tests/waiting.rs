@@ -81,7 +81,7 @@ fn con_08_a_chain_of_three_names_its_root() {
     assert_eq!(
         view.cards[0].says,
         "In `serve` for 5 s: it waits at an `.await` and holds no thread. Its mailbox is empty. 2 actors wait for its answer: \
-         order → ledger → conn."
+         order → ledger → conn. 5 messages wait behind them."
     );
     let mut listing = Listing::default();
     look_for(&mut collector, &mut listing, 6, &actors);
