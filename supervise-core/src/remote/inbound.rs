@@ -27,6 +27,7 @@ struct Contract {
 pub(super) async fn work(link: Arc<Link>, mut work: UnboundedReceiver<Work>) {
     let mut contracts = HashMap::new();
     while let Some(next) = work.recv().await {
+        let mut is_over = false;
         match next {
             Work::Up(mine) => {
                 contracts.clear();
@@ -44,8 +45,13 @@ pub(super) async fn work(link: Arc<Link>, mut work: UnboundedReceiver<Work>) {
             Work::Over(over) => {
                 contracts.clear();
                 verdict(&link, *over);
+                is_over = true;
             }
             Work::Close => return,
+        }
+        link.done();
+        if is_over {
+            link.node().look_for_gone();
         }
     }
 }

@@ -9,6 +9,7 @@ mod find;
 
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -49,6 +50,8 @@ pub(crate) struct NodeCore {
     exports: Mutex<Exports>,
     pub(super) names: Mutex<Names>,
     nudge: Notify,
+    /// The node may forget a peer.
+    looks_for_gone: AtomicBool,
     /// Changes with each association, verdict and name.
     news: watch::Sender<u64>,
     left: watch::Sender<bool>,
@@ -167,6 +170,12 @@ impl NodeCore {
     /// The task of the node looks at its deadlines again.
     pub(super) fn nudge(&self) {
         self.nudge.notify_one();
+    }
+
+    /// A peer may be gone for good: the task of the node looks.
+    pub(super) fn look_for_gone(&self) {
+        self.looks_for_gone.store(true, Ordering::SeqCst);
+        self.nudge();
     }
 
     fn links(&self) -> MutexGuard<'_, HashMap<String, Arc<Link>>> {

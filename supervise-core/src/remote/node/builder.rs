@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -71,7 +72,7 @@ impl NodeBuilder {
     /// Sets how long a peer may be silent before it is given up. The default is 10 seconds.
     pub fn patience(mut self, patience: Duration) -> Self {
         self.limits.association.patience = patience;
-        let beat = self.limits.association.heartbeat.min(patience / 4);
+        let beat = self.limits.association.heartbeat.min(patience / 4).max(Duration::from_millis(1));
         self.limits.association.heartbeat = beat;
         self
     }
@@ -109,6 +110,10 @@ impl NodeBuilder {
     /// # Errors
     ///
     /// If the system has joined already or has ended, or the engine cannot be opened.
+    ///
+    /// # Cancel safety
+    ///
+    /// If the future is dropped, the system has not joined, and may join again.
     pub async fn join(self, transport: impl Transport) -> Result<Node, JoinError> {
         let Self { system, served, mesh, is_untrusted, limits } = self;
         let me = NodeId::new(system.name(), &transport.address());
@@ -125,6 +130,7 @@ impl NodeBuilder {
             exports: Mutex::default(),
             names: Mutex::default(),
             nudge: Notify::new(),
+            looks_for_gone: AtomicBool::new(false),
             news: watch::Sender::new(0),
             left: watch::Sender::new(false),
             system: system.clone(),
@@ -137,20 +143,29 @@ impl NodeBuilder {
             }
             *slot = Some(Arc::clone(&core));
         }
-        let forget = || joined.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let mut joins = Joins(Some(&joined));
         let (me, incarnation) = (core.me.clone(), core.incarnation);
         if let Err(error) = core.transport.open(&me, incarnation, Inbox(inbox)).await {
-            drop(forget());
             return Err(JoinError::Transport(error));
         }
         dispatch::start(system.core(), drive(Arc::clone(&core), heard));
         let leaves = Arc::clone(&core);
         if system.on_termination(async move { leaves.leave().await }).is_err() {
-            drop(forget());
             core.leave().await;
             return Err(JoinError::Ended(system.name().to_owned()));
         }
+        joins.0 = None;
         Ok(Node(core))
+    }
+}
+
+/// The place of a node that is about to join. Unless it has joined, the system may join again.
+struct Joins<'a>(Option<&'a Joined>);
+
+impl Drop for Joins<'_> {
+    fn drop(&mut self) {
+        let core = self.0.and_then(|joined| joined.0.lock().unwrap_or_else(PoisonError::into_inner).take());
+        drop(core);
     }
 }
 

@@ -3,29 +3,57 @@
 use std::future::{Future, pending, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::task::Poll;
 use std::time::Duration;
 
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use super::super::association::Input;
-use super::super::link::Work;
+use super::super::association::{Input, Packet};
+use super::super::link::{Link, Work};
 use super::super::transport::Heard;
-use super::super::wire::decode;
+use super::super::wire::{decode, encode};
 use super::NodeCore;
 
 impl NodeCore {
     fn heard(self: &Arc<Self>, heard: Heard) {
-        match heard {
-            Heard::Appeared(peer, incarnation) => self.link(&peer).step(Input::Appeared(incarnation)),
-            Heard::Vanished(peer, incarnation) => self.link(&peer).step(Input::Vanished(incarnation)),
-            Heard::Packet(peer, packet) => {
-                // Noise is ignored: if a packet is missing, the next one tells.
-                if let Some(packet) = decode(&packet) {
-                    self.link(&peer).step(Input::Received(packet));
-                }
+        let (peer, input) = match heard {
+            Heard::Appeared(peer, incarnation) => (peer, Input::Appeared(incarnation)),
+            Heard::Vanished(peer, incarnation) => (peer, Input::Vanished(incarnation)),
+            // Noise is ignored: if a packet is missing, the next one tells.
+            Heard::Packet(peer, packet) => match decode(&packet) {
+                Some(packet) => (peer, Input::Received(packet)),
+                None => return,
+            },
+        };
+        let link = match (self.link_of(peer.text()), &input) {
+            (Some(link), _) => link,
+            (None, Input::Appeared(_) | Input::Received(Packet::Hello { .. })) => self.link(&peer),
+            (None, Input::Received(Packet::Frames { to, from, .. })) => {
+                // If there is no room, the peer's patience ends its association.
+                let _full = self.transport.send(&peer, encode(&Packet::Goodbye { to: *from, from: *to }));
+                return;
+            }
+            (None, _) => return,
+        };
+        link.step(input);
+        if link.is_gone() {
+            self.forget(&link);
+        }
+    }
+
+    /// Forgets the peers that are gone. Only the task of the node does so, because it alone hears of a peer again.
+    fn forget_gone(&self) {
+        for link in self.all_links() {
+            if link.is_gone() {
+                self.forget(&link);
             }
         }
+    }
+
+    fn forget(&self, link: &Link) {
+        self.links().remove(&**link.peer.text());
+        link.put(Work::Close);
     }
 
     fn deadline(&self) -> Option<Duration> {
@@ -75,6 +103,7 @@ pub(super) async fn drive(node: Arc<NodeCore>, mut heard: UnboundedReceiver<Hear
     let mut left = node.left.subscribe();
     while !*left.borrow_and_update() {
         let pause = node.deadline().map(|deadline| deadline.saturating_sub(node.now()));
+        let is_due = pause.is_some_and(|pause| pause.is_zero());
         let next = {
             let mut sleep = pin!(async {
                 match pause {
@@ -84,6 +113,10 @@ pub(super) async fn drive(node: Arc<NodeCore>, mut heard: UnboundedReceiver<Hear
             });
             let (mut nudged, mut leaves) = (pin!(node.nudge.notified()), pin!(left.changed()));
             poll_fn(|cx| {
+                // However much there is to hear.
+                if is_due {
+                    return Poll::Ready(Next::Tick);
+                }
                 if let Poll::Ready(next) = heard.poll_recv(cx) {
                     return Poll::Ready(Next::Heard(next));
                 }
@@ -104,8 +137,13 @@ pub(super) async fn drive(node: Arc<NodeCore>, mut heard: UnboundedReceiver<Hear
                 for link in node.all_links() {
                     link.tick();
                 }
+                node.forget_gone();
             }
-            Next::Again => {}
+            Next::Again => {
+                if node.looks_for_gone.swap(false, Ordering::SeqCst) {
+                    node.forget_gone();
+                }
+            }
         }
     }
 }
