@@ -179,10 +179,13 @@ impl Association {
         }
     }
 
-    /// Sends what waits, as far as the window allows.
+    /// Sends what waits, as far as the window allows. If too much waits, the association ends.
     pub fn flush(&mut self, now: Time, effects: &mut Vec<Effect>) {
         if let State::Up(up) = &mut self.state {
             up.flush(&self.settings, now, effects);
+            if up.queued > self.settings.backlog {
+                self.end(now, Why::Broke, effects);
+            }
         }
     }
 
@@ -570,6 +573,29 @@ mod tests {
         let greeting = step(&mut side, Input::Appeared(2));
         let [Effect::Transmit(Packet::Hello { mine, .. })] = greeting[..] else { panic!("{greeting:?}") };
         assert_eq!(step(&mut side, numbered(mine, 8)), [Effect::Up { mine, yours: 8 }]);
+    }
+
+    #[test]
+    fn a_peer_that_asks_and_takes_no_answers_is_given_up() {
+        let mut side = side(1);
+        side.settings = Settings { window: 1000, backlog: 5000, ..Settings::DEFAULT };
+        let greeting = step(&mut side, Input::Appeared(2));
+        let [Effect::Transmit(Packet::Hello { mine: to, .. })] = greeting[..] else { panic!("{greeting:?}") };
+        for sequence in 0..100 {
+            let frames = vec![Frame::Ask { to: 0, ask: sequence, body: Vec::new() }];
+            step(&mut side, Input::Received(Packet::Frames { to, from: 8, sequence, acknowledged: 0, frames }));
+            step(&mut side, Input::Processed { mine: to, bytes: Frame::HEAD });
+            if side.send(Frame::Answer { ask: sequence, body: vec![0; 168] }).is_err() {
+                break;
+            }
+            let mut effects = Vec::new();
+            side.flush(Time::ZERO, &mut effects);
+            if effects.contains(&Effect::Verdict { mine: to, why: Why::Broke }) {
+                assert_eq!(sequence, 30, "5 answers are under way, and 25 wait");
+                return;
+            }
+        }
+        panic!("{} frames are kept", side.kept());
     }
 
     #[test]

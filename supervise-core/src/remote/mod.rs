@@ -11,7 +11,7 @@
 //! | `inbound` | carries out what the peer sent |
 //! | `proxy` | the future of a cell that stands for a remote actor |
 //! | `node` | [`Node`]: joining, finding, the registry; one task per node that hears the engine and the clock |
-//! | `codec`, `wire` | messages and packets as bytes |
+//! | `codec`, `depth`, `wire` | messages and packets as bytes |
 //! | `refs` | refs in messages |
 //! | `remote_actor` | [`RemoteActor`] |
 //! | `transport`, `memory` | the engine's trait, and an engine in memory for tests |
@@ -19,6 +19,7 @@
 #[doc(hidden)]
 pub mod association;
 mod codec;
+mod depth;
 mod inbound;
 mod link;
 #[cfg(feature = "testkit")]

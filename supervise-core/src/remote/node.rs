@@ -19,7 +19,7 @@ use tokio::sync::{Notify, watch};
 use self::builder::Limits;
 use self::drive::drive;
 use self::exports::Exports;
-use super::association::{Association, Greeting, VERSIONS};
+use super::association::{Association, Greeting, Settings, VERSIONS};
 use super::inbound;
 use super::link::Link;
 use super::names::Names;
@@ -144,6 +144,12 @@ impl NodeCore {
 
     pub(super) fn max_message(&self) -> usize {
         self.limits.message
+    }
+
+    /// What no packet of a peer with the same limits exceeds, in bytes: a packet has many frames, or one that is large.
+    fn max_packet(&self) -> u64 {
+        let Settings { window, packet, .. } = self.limits.association;
+        window.max(self.limits.message as u64).max(packet) + packet
     }
 
     pub(super) fn max_refs(&self) -> usize {

@@ -115,7 +115,9 @@ impl NodeBuilder {
     ///
     /// If the future is dropped, the system has not joined, and may join again.
     pub async fn join(self, transport: impl Transport) -> Result<Node, JoinError> {
-        let Self { system, served, mesh, is_untrusted, limits } = self;
+        let Self { system, served, mesh, is_untrusted, mut limits } = self;
+        let largest = limits.association.window.max(limits.message as u64);
+        limits.association.backlog = limits.association.backlog.max(largest.saturating_mul(16));
         let me = NodeId::new(system.name(), &transport.address());
         let (inbox, heard) = unbounded_channel();
         let core = Arc::new(NodeCore {

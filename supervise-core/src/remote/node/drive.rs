@@ -20,8 +20,9 @@ impl NodeCore {
         let (peer, input) = match heard {
             Heard::Appeared(peer, incarnation) => (peer, Input::Appeared(incarnation)),
             Heard::Vanished(peer, incarnation) => (peer, Input::Vanished(incarnation)),
+            Heard::Packet(peer, packet) if packet.len() as u64 > self.max_packet() => (peer, Input::Broke),
             // Noise is ignored: if a packet is missing, the next one tells.
-            Heard::Packet(peer, packet) => match decode(&packet) {
+            Heard::Packet(peer, packet) => match decode(&packet, self.max_packet()) {
                 Some(packet) => (peer, Input::Received(packet)),
                 None => return,
             },

@@ -101,7 +101,7 @@ impl Puppet {
     }
 
     async fn hears(&mut self) -> Packet {
-        decode(&self.sent.recv().await.unwrap().1).unwrap()
+        decode(&self.sent.recv().await.unwrap().1, u64::MAX).unwrap()
     }
 
     fn frames(&mut self, frames: Vec<Frame>) {
