@@ -1,13 +1,12 @@
 //! How deep `MessagePack` is nested, found without a stack: whoever reads a nested value takes as much of the stack, so a peer could
-//! otherwise end the process.
+//! otherwise end the process. A length that is not there is found too, before anybody reserves memory for it.
 
 /// How deep a value that is read may be nested.
 pub(super) const DEPTH: usize = 64;
 
 /// Whether values are nested no deeper than [`DEPTH`], and none is cut off.
 pub(super) fn is_shallow(bytes: &[u8]) -> bool {
-    // Each level takes a byte.
-    bytes.len() <= DEPTH || Scanner(bytes).is_shallow()
+    Scanner(bytes).is_shallow()
 }
 
 struct Scanner<'a>(&'a [u8]);
@@ -131,5 +130,6 @@ mod tests {
         let mut bytes = Vec::new();
         write(&mut bytes, &siblings).unwrap();
         assert!(is_shallow(&bytes), "siblings do not add up");
+        assert!(!is_shallow(&[0xdc, 0xff, 0xff, 0]), "65534 values are missing");
     }
 }

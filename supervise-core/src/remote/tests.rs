@@ -1,5 +1,6 @@
 //! What is left when a peer or a system is gone, which no ref shows.
 
+mod fuzz;
 mod limits;
 
 use std::sync::Arc;

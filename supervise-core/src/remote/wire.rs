@@ -307,12 +307,9 @@ pub(super) fn decode(bytes: &[u8], limit: u64) -> Option<Packet> {
             let (sequence, acknowledged) = (rest.number()?, rest.number()?);
             let (mut frames, mut size) = (Vec::new(), 0);
             while !rest.0.is_empty() {
-                if let Some(frame) = rest.frame()? {
-                    size += frame.size();
-                    if size > limit {
-                        return None;
-                    }
-                    frames.push(frame);
+                size += rest.frame(&mut frames)?;
+                if size > limit {
+                    return None;
                 }
             }
             Packet::Frames { to, from, sequence, acknowledged, frames }
@@ -371,13 +368,13 @@ impl<'a> Reader<'a> {
         Some(taken)
     }
 
-    /// Reads the next frame. `None`: it is cut off. `Some(None)`: its kind is not known.
-    fn frame(&mut self) -> Option<Option<Frame>> {
+    /// Reads the next frame, and adds it if its kind is known. How many bytes of the window it takes. `None`: it is cut off.
+    fn frame(&mut self, frames: &mut Vec<Frame>) -> Option<u64> {
         let (&kind, rest) = self.0.split_first()?;
         self.0 = rest;
         let length = self.number()?;
         let mut inside = Reader(self.take(length)?);
-        Some(Some(match kind {
+        let frame = match kind {
             TELL => Frame::Tell { to: inside.number()?, body: inside.rest() },
             ASK => Frame::Ask { to: inside.number()?, ask: inside.number()?, body: inside.rest() },
             ANSWER => Frame::Answer { ask: inside.number()?, body: inside.rest() },
@@ -385,8 +382,11 @@ impl<'a> Reader<'a> {
             UNWATCH => Frame::Unwatch { subject: inside.number()?, watcher: inside.number()? },
             ENDED => Frame::Ended { subject: inside.number()?, watcher: inside.number()?, body: inside.rest() },
             NOTE => Frame::Note(inside.rest()),
-            _ => return Some(None),
-        }))
+            _ => return Some(0),
+        };
+        let size = frame.size();
+        frames.push(frame);
+        Some(size)
     }
 
     fn rest(&mut self) -> Vec<u8> {

@@ -58,8 +58,8 @@ impl Transport for Stage {
 }
 
 /// A peer that says what the test tells it to say.
-struct Puppet {
-    me: NodeId,
+pub(super) struct Puppet {
+    pub(super) me: NodeId,
     inbox: Inbox,
     sent: UnboundedReceiver<Sent>,
     /// The node's number.
@@ -71,7 +71,7 @@ const MINE: u64 = 7;
 
 impl Puppet {
     /// A node, and a peer that it has not heard of.
-    async fn new(settings: impl FnOnce(NodeBuilder) -> NodeBuilder) -> (ActorSystem, Node, Self) {
+    pub(super) async fn new(settings: impl FnOnce(NodeBuilder) -> NodeBuilder) -> (ActorSystem, Node, Self) {
         let (give, mut inboxes) = unbounded_channel();
         let (sends, heard) = unbounded_channel();
         let stage = Stage { inbox: Mutex::new(Some(give)), sent: Mutex::new(Some(sends)), hangs: false };
@@ -100,11 +100,20 @@ impl Puppet {
         }
     }
 
+    /// Begins another association, whatever was said before.
+    pub(super) async fn again(&mut self) {
+        while self.sent.try_recv().is_ok() {}
+        self.sequence = 0;
+        self.up().await;
+        self.frames(Vec::new());
+        settle().await;
+    }
+
     async fn hears(&mut self) -> Packet {
         decode(&self.sent.recv().await.unwrap().1, u64::MAX).unwrap()
     }
 
-    fn frames(&mut self, frames: Vec<Frame>) {
+    pub(super) fn frames(&mut self, frames: Vec<Frame>) {
         let packet = Packet::Frames { to: self.to, from: MINE, sequence: self.sequence, acknowledged: 0, frames };
         self.sequence += 1;
         self.say(&packet);
