@@ -40,8 +40,6 @@ pub(super) async fn work(link: Arc<Link>, mut work: UnboundedReceiver<Work>) {
                     peer.carry_out(frame, &mut contracts);
                 }
                 link.step(Input::Processed { mine, bytes });
-                // The acknowledgement may be due before the next tick.
-                link.node().nudge();
             }
             Work::Over(over) => {
                 contracts.clear();

@@ -87,7 +87,12 @@ struct State {
     waiting: Vec<Waker>,
     outbox: VecDeque<Vec<u8>>,
     is_sending: bool,
+    /// When it was found out whose askers have given up.
+    looked_at_asks: Duration,
 }
+
+/// How often it is found out whose askers have given up, at most.
+const LOOK_AT_ASKS: Duration = Duration::from_millis(500);
 
 /// Whether a proxy may write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,6 +124,7 @@ impl Link {
             waiting: Vec::new(),
             outbox: VecDeque::new(),
             is_sending: false,
+            looked_at_asks: Duration::ZERO,
         };
         Arc::new(Self {
             node,
@@ -157,10 +163,6 @@ impl Link {
         Some((state.association.numbers()?.0, state.association.peer()?))
     }
 
-    pub(super) fn deadline(&self) -> Option<Duration> {
-        self.state().association.deadline()
-    }
-
     /// Whether nothing waits, and everything that was sent has been processed.
     pub(super) fn is_idle(&self) -> bool {
         self.state().association.is_idle()
@@ -182,7 +184,11 @@ impl Link {
         let mut state = self.state();
         act(&mut state.association, now, &mut effects);
         let after = self.carry_out(&mut state, effects);
+        let deadline = state.association.deadline();
         drop(state);
+        if let Some(deadline) = deadline {
+            self.node.wants_tick(deadline);
+        }
         for waker in after.wake {
             waker.wake();
         }
@@ -279,7 +285,12 @@ impl Link {
 
     /// Time has passed.
     pub(super) fn tick(&self) {
-        let mut state = self.state();
+        let (now, mut state) = (self.node.now(), self.state());
+        if now < state.looked_at_asks + LOOK_AT_ASKS {
+            drop(state);
+            return self.step(Input::Tick);
+        }
+        state.looked_at_asks = now;
         let abandoned: Vec<u64> =
             state.kept.asks.iter().filter(|(_, pending)| pending.is_abandoned()).map(|(ask, _)| *ask).collect();
         let given_up: Vec<Pending> = abandoned.iter().filter_map(|ask| state.kept.asks.remove(ask)).collect();

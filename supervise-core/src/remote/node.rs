@@ -9,7 +9,7 @@ mod find;
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -50,6 +50,8 @@ pub(crate) struct NodeCore {
     exports: Mutex<Exports>,
     pub(super) names: Mutex<Names>,
     nudge: Notify,
+    /// When some link wants its next tick, in microseconds of the system's time. Never too late.
+    soonest: AtomicU64,
     /// The node may forget a peer.
     looks_for_gone: AtomicBool,
     /// Changes with each association, verdict and name.
@@ -173,15 +175,20 @@ impl NodeCore {
         self.news.subscribe()
     }
 
-    /// The task of the node looks at its deadlines again.
-    pub(super) fn nudge(&self) {
-        self.nudge.notify_one();
+    /// A link wants a tick then.
+    pub(super) fn wants_tick(&self, deadline: Duration) {
+        let micros = u64::try_from(deadline.as_micros()).unwrap_or(u64::MAX).saturating_add(1);
+        if micros < self.soonest.load(Ordering::SeqCst)
+            && micros < self.soonest.fetch_min(micros, Ordering::SeqCst)
+        {
+            self.nudge.notify_one();
+        }
     }
 
     /// A peer may be gone for good: the task of the node looks.
     pub(super) fn look_for_gone(&self) {
         self.looks_for_gone.store(true, Ordering::SeqCst);
-        self.nudge();
+        self.nudge.notify_one();
     }
 
     fn links(&self) -> MutexGuard<'_, HashMap<String, Arc<Link>>> {

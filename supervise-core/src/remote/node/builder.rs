@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -132,6 +132,7 @@ impl NodeBuilder {
             exports: Mutex::default(),
             names: Mutex::default(),
             nudge: Notify::new(),
+            soonest: AtomicU64::new(u64::MAX),
             looks_for_gone: AtomicBool::new(false),
             news: watch::Sender::new(0),
             left: watch::Sender::new(false),

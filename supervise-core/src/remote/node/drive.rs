@@ -15,6 +15,9 @@ use super::super::transport::Heard;
 use super::super::wire::{decode, encode};
 use super::NodeCore;
 
+/// How much time lies between two ticks at least: each of them goes through all peers.
+const BETWEEN_TICKS: Duration = Duration::from_millis(10);
+
 impl NodeCore {
     fn heard(self: &Arc<Self>, heard: Heard) {
         let (peer, input) = match heard {
@@ -57,8 +60,13 @@ impl NodeCore {
         link.put(Work::Close);
     }
 
-    fn deadline(&self) -> Option<Duration> {
-        self.links().values().filter_map(|link| link.deadline()).min()
+    /// Ticks each link. What they want next is known afterwards.
+    fn tick(&self) {
+        self.soonest.store(u64::MAX, Ordering::SeqCst);
+        for link in self.all_links() {
+            link.tick();
+        }
+        self.forget_gone();
     }
 
     /// Sends what waits, for two seconds at most, says goodbye and closes the engine.
@@ -101,9 +109,11 @@ pub(super) async fn drive(node: Arc<NodeCore>, mut heard: UnboundedReceiver<Hear
         Tick,
         Again,
     }
-    let mut left = node.left.subscribe();
+    let (mut left, mut ticked) = (node.left.subscribe(), Duration::ZERO);
     while !*left.borrow_and_update() {
-        let pause = node.deadline().map(|deadline| deadline.saturating_sub(node.now()));
+        let soonest = node.soonest.load(Ordering::SeqCst);
+        let due = (soonest < u64::MAX).then(|| Duration::from_micros(soonest).max(ticked + BETWEEN_TICKS));
+        let pause = due.map(|due| due.saturating_sub(node.now()));
         let is_due = pause.is_some_and(|pause| pause.is_zero());
         let next = {
             let mut sleep = pin!(async {
@@ -135,10 +145,8 @@ pub(super) async fn drive(node: Arc<NodeCore>, mut heard: UnboundedReceiver<Hear
             Next::Heard(Some(one)) => node.heard(one),
             Next::Heard(None) => return,
             Next::Tick => {
-                for link in node.all_links() {
-                    link.tick();
-                }
-                node.forget_gone();
+                ticked = node.now();
+                node.tick();
             }
             Next::Again => {
                 if node.looks_for_gone.swap(false, Ordering::SeqCst) {

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::pin;
 use std::sync::Mutex;
 use std::task::{Context as TaskContext, Waker};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
@@ -273,4 +273,35 @@ async fn a_flood_of_noise_does_not_hold_up_heartbeats() {
         tokio::task::yield_now().await;
     }
     assert_eq!(node.peers().len(), 1);
+}
+
+/// What so many peers that say nothing but that they are alive cost in a second.
+async fn cost_of_peers(count: usize) -> Duration {
+    let (_system, node, mut puppet) = Puppet::new(|builder| builder).await;
+    let mut peers = Vec::new();
+    for number in 0..count {
+        puppet.me = NodeId::new("peer", &format!("peer:{number}"));
+        puppet.up().await;
+        peers.push((puppet.me.clone(), puppet.to));
+    }
+    let mut least = Duration::MAX;
+    for sequence in 0..5 {
+        let began = Instant::now();
+        for (peer, to) in &peers {
+            let (to, frames) = (*to, Vec::new());
+            let packet = Packet::Frames { to, from: MINE, sequence, acknowledged: 0, frames };
+            puppet.inbox.packet(peer.clone(), encode(&packet));
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        while puppet.sent.try_recv().is_ok() {}
+        least = least.min(began.elapsed());
+    }
+    assert_eq!(node.peers().len(), count);
+    least
+}
+
+#[tokio::test(start_paused = true)]
+async fn four_times_the_peers_cost_about_four_times_as_much() {
+    let (few, many) = (cost_of_peers(1000).await, cost_of_peers(4000).await);
+    assert!(many < few * 12, "{few:?} and {many:?}");
 }
