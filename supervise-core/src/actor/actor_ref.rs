@@ -125,7 +125,7 @@ impl<A: Actor> ActorRef<A> {
         Self { cell }
     }
 
-    fn mailbox(&self) -> &ActorMailbox<A::Message> {
+    pub(in crate::actor) fn mailbox(&self) -> &ActorMailbox<A::Message> {
         self.cell.mailbox()
     }
 

@@ -141,7 +141,7 @@ pub(crate) struct SendWaiter<'a, M, C, S, R> {
 
 impl<M, C, S, R> SendWaiter<'_, M, C, S, R> {
     /// Waits for room, in order. Returns the runner if it waited for the message, or the message if the mailbox closes.
-    #[cfg(test)]
+    #[cfg(all(test, supervise_loom))]
     pub(crate) fn poll(
         &mut self,
         message: &mut Option<Cell<M>>,
