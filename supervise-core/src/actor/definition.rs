@@ -162,6 +162,14 @@ pub trait Actor: Supervisor + Send {
     /// The type of the actor's messages.
     type Message: Send + 'static;
 
+    /// For an impl that is written as in ractor: rustc quotes this line.
+    #[doc(hidden)]
+    #[expect(
+        non_upper_case_globals,
+        reason = "it has the name of ractor's type, so that rustc quotes this line and its comment"
+    )]
+    const Msg: () = (); // write `#[actor]` above the type, whose fields are the state, and `#[actor] impl` with a `#[handler] fn` for each message
+
     /// The names of the handlers, as the block writes them. The log and the console show them. An actor that is written by hand
     /// may leave this empty.
     const HANDLERS: &'static [&'static str] = &[];
@@ -464,7 +472,31 @@ pub trait DecidesAll {}
 pub trait DecidedBy<P> {}
 
 impl<P> DecidedBy<P> for NeverFails {}
-impl<P: Decides<E>, E> DecidedBy<P> for FailsWith<E> {}
+impl<P: DecidesFactory<E>, E> DecidedBy<P> for FailsWith<E> {}
+
+/// [`Decides`], for the error of a factory. A trait of its own, so that its message names the origin of the error.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no supervision rule for the failure `{E}` of a factory or a task",
+    label = "the factory (or the task) returns `Result<_, {E}>`, and `{Self}` does not say what happens after an `Err`",
+    note = "add a rule: `#[supervise(.., on({E}) = Restart)]` on `{Self}` (or `Resume`, `Stop`, `Escalate`)",
+    note = "a factory that cannot fail returns the actor and no `Result`"
+)]
+pub trait DecidesFactory<E: ?Sized> {}
+
+#[diagnostic::do_not_recommend]
+impl<P: Decides<E>, E: ?Sized> DecidesFactory<E> for P {}
+
+/// [`Decides`], for an error that a child escalates. A trait of its own, so that its message names the origin of the error.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no supervision rule for the failure `{E}` that a child escalates",
+    label = "this child escalates `{E}` of its own children, and `{Self}` does not say what happens then",
+    note = "add a rule: `#[supervise(.., on({E}) = Restart)]` on `{Self}` (or `Resume`, `Stop`, `Escalate`)",
+    note = "the child's table escalates it by the directive `Escalate` of a rule, or by `on_limit = Escalate` after too many restarts"
+)]
+pub trait DecidesEscalated<E: ?Sized> {}
+
+#[diagnostic::do_not_recommend]
+impl<P: Decides<E>, E: ?Sized> DecidesEscalated<E> for P {}
 
 /// `P` decides every failure of the handlers and hooks of `Self`. `#[actor]` on the impl block writes it.
 #[diagnostic::on_unimplemented(
@@ -503,7 +535,7 @@ pub trait NeverRestarts {}
 #[diagnostic::on_unimplemented(
     message = "`{Self}` watches `{A}` but has no `#[watch]` handler for it",
     label = "the end of a `{A}` would go unhandled",
-    note = "add `#[watch] fn gone(&mut self, gone: Terminated<{A}>) {{ .. }}` to `#[actor] impl {Self}`, or call `ctx.death_pact(&r)` to stop together with it"
+    note = "add `#[watch] fn gone(&mut self, gone: Terminated<{A}>) {{ .. }}` to `#[actor] impl {Self}`, or call `ctx.death_pact(&r)`, in a method with the parameter `ctx: &mut Context<Self>`, to fail together with it"
 )]
 pub trait Watches<A> {}
 

@@ -13,6 +13,7 @@ mod protocol;
 mod settings;
 #[cfg(feature = "durable")]
 mod stored;
+pub mod typed;
 
 use std::error::Error;
 use std::fmt;
