@@ -166,8 +166,8 @@ impl Setting {
 }
 
 /// Code in a message, or what stands for it if it is long.
-pub(crate) fn shortened(code: String, instead: &str) -> String {
-    if code.len() > 60 { instead.to_owned() } else { code }
+pub(crate) fn shortened(code: &str, instead: &str) -> String {
+    if code.len() > 60 { instead.to_owned() } else { code.replace(" : ", ": ") }
 }
 
 /// Reads `name = duration`.

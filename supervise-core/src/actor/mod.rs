@@ -51,9 +51,10 @@ pub use self::death_watch::{AnyActor, Terminated};
 #[cfg(feature = "durable")]
 pub use self::definition::Durable;
 pub use self::definition::{
-    Actor, Built, DEFAULT_STOP_TIMEOUT, DecidedBy, Decides, DecidesAll, DecidesEscalated, DecidesFactory,
-    DeclarationDecidedBy, EscalationsDecidedBy, FailsWith, FailuresDecidedBy, InitializationFailed, NeverFails,
-    NeverRestarts, RefOf, Ruled, SupervisedBy, Supervisor, WatchableBy, Watches, WatchesAny,
+    Actor, Built, DEFAULT_STOP_TIMEOUT, DecidedBy, Decides, DecidesAll, DeclarationDecidedBy,
+    EscalatedErrorDecidedBy, EscalationsDecidedBy, FactoryErrorDecidedBy, FailsWith, FailuresDecidedBy,
+    InitializationFailed, NeverFails, NeverRestarts, RefOf, Ruled, SupervisedBy, Supervisor, WatchableBy, Watches,
+    WatchesAny,
 };
 pub(crate) use self::description::ActorDescription;
 pub use self::description::{ActorType, DeciderTable, Rule};

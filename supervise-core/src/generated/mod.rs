@@ -13,6 +13,7 @@ mod protocol;
 mod settings;
 #[cfg(feature = "durable")]
 mod stored;
+#[rustfmt::skip] // rustc quotes whole lines of it
 pub mod typed;
 
 use std::error::Error;

@@ -7,7 +7,6 @@ use crate::errors::Errors;
 use crate::grammar::Word;
 use crate::grammar::arguments::{ActorArguments, ChildArguments, DurableArguments};
 use crate::grammar::words::{Overflow, RestartType};
-use crate::settings::{shortened, written};
 use crate::supervise::model::{Strategy, Table};
 
 /// An actor's type and all that is declared on it.
@@ -79,8 +78,7 @@ impl Declaration {
             errors.count() > 0 || self.children.iter().any(|child| child.arguments.significant.given().is_some());
         if let (Some(given), false) = (strategy.arguments.auto_shutdown.given(), significant) {
             let sample = self.children.first().map_or_else(String::new, |child| {
-                let make = shortened(written(&child.make), "..");
-                format!(", such as `#[child({make}, significant)] {}: ..`", child.field)
+                format!(", such as `#[child(.., significant)]` above `{}`", child.field)
             });
             let message = format!(
                 "`auto_shutdown` has no effect, because no child is significant: add the word `significant` to the `#[child(..)]` of each child \

@@ -124,7 +124,7 @@ fn constructed(actor: &Type) -> String {
 /// Refuses a factory that does not take what the runtime gives it: the key of a keyed child, and nothing otherwise.
 fn check_factory(make: &ExprClosure, kind: &ChildKind, errors: &mut Errors) -> Option<()> {
     let Expr::Closure(factory) = last(&make.body) else { return Some(()) };
-    let body = shortened(written(&factory.body), "..");
+    let body = shortened(&written(&factory.body), "..");
     let message = match (kind, factory.inputs.len()) {
         (ChildKind::Keyed(_), 1) | (ChildKind::Actor | ChildKind::Pattern, 0) => return Some(()),
         (ChildKind::Keyed(key), _) => {
@@ -239,7 +239,7 @@ fn child(field: &Field, attribute: &Attribute, errors: &mut Errors) -> Option<Ch
         } else {
             format!("|| {}", written(&make.body))
         };
-        let factory = shortened(factory, "|| ..");
+        let factory = shortened(&factory, "|| ..");
         let message = format!(
             "the first closure takes the parent, runs once for each of its instances, and returns the child's factory: write `|_| {factory}`, \
              or `|this| {factory}` if it uses the parent"
