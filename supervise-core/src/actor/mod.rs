@@ -53,8 +53,9 @@ pub use self::death_watch::{AnyActor, Terminated};
 pub use self::definition::Durable;
 pub use self::definition::{
     Actor, Built, DEFAULT_STOP_TIMEOUT, DecidedBy, Decides, DecidesAll, DeclarationDecidedBy,
-    EscalationsDecidedBy, FailsWith, FailuresDecidedBy, InitializationFailed, NeverFails, NeverRestarts, RefOf,
-    Ruled, SupervisedBy, Supervisor, WatchableBy, Watches, WatchesAny,
+    EscalatedErrorDecidedBy, EscalationsDecidedBy, FactoryErrorDecidedBy, FailsWith, FailuresDecidedBy,
+    InitializationFailed, NeverFails, NeverRestarts, RefOf, Ruled, SupervisedBy, Supervisor, WatchableBy, Watches,
+    WatchesAny,
 };
 pub(crate) use self::description::ActorDescription;
 pub use self::description::{ActorType, DeciderTable, Rule};
