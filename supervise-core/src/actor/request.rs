@@ -255,8 +255,12 @@ impl<A: Actor, T> Unpin for Ask<'_, A, T> {}
 impl<A: Actor, T: Send + 'static> Future for Ask<'_, A, T> {
     type Output = Result<T, AskError>;
 
+    #[inline]
     fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
-        self.poll_with(true, cx)
+        match &mut self.0 {
+            AskState::Waiting(answer) => Pin::new(answer).poll(cx),
+            _ => self.poll_with(true, cx),
+        }
     }
 }
 
