@@ -211,6 +211,25 @@ impl<M, C, S, R> fmt::Debug for Mailbox<M, C, S, R> {
 mod tests {
     use super::*;
 
+    /// Otherwise a cell that was only woken by a system message would lock its mailbox once more.
+    #[test]
+    fn a_cell_that_takes_a_system_message_learns_whether_anything_else_waits() {
+        let mailbox: Mailbox<u32, u32, u32, ()> = Mailbox::new(MailboxKind::Unbounded);
+        let take = || {
+            let mut looked = false;
+            (mailbox.take_system(&mut looked), looked)
+        };
+        for system in [1, 2, 3] {
+            assert_eq!(mailbox.push_system(system), Ok(None));
+        }
+        assert_eq!(take(), (Some(1), true));
+        assert!(matches!(mailbox.enter().push(7), Pushed::Taken(None)));
+        assert_eq!(take(), (Some(2), false));
+        assert!(mailbox.take_user(&mut Lane::new()));
+        assert_eq!(mailbox.push_control(8), Ok(None));
+        assert_eq!(take(), (Some(3), false), "a control");
+    }
+
     #[test]
     fn nothing_is_displaced_by_the_room_of_what_is_being_begun() {
         let mailbox: Mailbox<u32, (), (), ()> =

@@ -69,7 +69,7 @@ mod tests {
                 }
             }
         }
-        let left = std::iter::from_fn(|| lanes.take_system()).map(|message| match message {
+        let left = std::iter::from_fn(|| lanes.take_system(&mut false)).map(|message| match message {
             Suspend => 's',
             Resume(None) => 'r',
             Resume(Some(_)) => 'o',
