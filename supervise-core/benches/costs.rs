@@ -54,9 +54,9 @@ const WORKLOADS: [Workload; 15] = [
     ours("tell", 0.0, 228),
     ours("tell, async handler", 0.0, 418),
     raw("raw send, bounded"),
-    ours("send, bounded", 0.0, 300),
+    ours("send, bounded", 0.0, 302),
     raw("raw ask"),
-    ours("ask", 1.0, 2_560),
+    ours("ask", 1.0, 2_570),
     ours("ask, inline handler", 1.0, 1_262),
     raw("raw ping-pong"),
     ours("ping-pong", 0.0, 658),
@@ -66,7 +66,7 @@ const WORKLOADS: [Workload; 15] = [
     ours("spawn and stop", 2.0, 5_725),
     raw("raw restart by Err"),
     // With two turns more than the failing actor's own: its supervisor's, and its next.
-    ours("restart by Err", 2.0, 7_880),
+    ours("restart by Err", 2.0, 7_895),
 ];
 
 fn main() -> ExitCode {

@@ -32,7 +32,7 @@ pub(super) struct RunQueues<T> {
     /// The system has ended: the carriers are not needed any more.
     over: AtomicBool,
     /// Which queue takes the next task from outside when no carrier sleeps.
-    next: Apart<AtomicUsize>,
+    next: Box<Apart<AtomicUsize>>,
 }
 
 /// A value on cache lines of its own, so that a thread that writes it does not slow down those that use its neighbours. Processors
@@ -105,7 +105,7 @@ impl<T> RunQueues<T> {
             carriers: (0..carriers).map(|_| Apart(Carrier::new())).collect(),
             asleep: (0..carriers.div_ceil(BITS)).map(|_| Apart(AtomicUsize::new(0))).collect(),
             over: AtomicBool::new(false),
-            next: Apart(AtomicUsize::new(0)),
+            next: Box::new(Apart(AtomicUsize::new(0))),
         }
     }
 
@@ -219,7 +219,7 @@ impl<T> RunQueues<T> {
             return false;
         }
         fence(Ordering::SeqCst);
-        carrier.has_some() && self.others(me).any(|other| other.has_some())
+        carrier.has_some() && self.others(me).any(Carrier::has_some)
     }
 
     /// Carrier `me` ends a poll and will be polled again.
