@@ -257,8 +257,12 @@ impl<A: Actor, T> Unpin for Ask<'_, A, T> {}
 impl<A: Actor, T: Send + 'static> Future for Ask<'_, A, T> {
     type Output = Result<T, AskError>;
 
+    #[inline]
     fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
-        self.poll_with(true, cx)
+        match &mut self.0 {
+            AskState::Waiting(answer, to) => answer.poll_unless_held_up(to, cx),
+            _ => self.poll_with(true, cx),
+        }
     }
 }
 

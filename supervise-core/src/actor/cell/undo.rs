@@ -178,7 +178,7 @@ mod tests {
                 }
             }
         }
-        let left = std::iter::from_fn(|| lanes.take_system()).map(|message| match message {
+        let left = std::iter::from_fn(|| lanes.take_system(&mut false)).map(|message| match message {
             Suspend => 's',
             Resume(None) => 'r',
             Resume(Some(_)) => 'o',
@@ -237,7 +237,7 @@ mod tests {
             let at = watchers.iter().position(|known| known == watcher).expect("a watcher");
             i32::try_from(at + 1).expect("few watchers")
         };
-        let left = std::iter::from_fn(|| subject.mailbox().take_system()).map(|message| match message {
+        let left = std::iter::from_fn(|| subject.mailbox().take_system(&mut false)).map(|message| match message {
             Watch(watcher) => number(&watcher),
             Unwatch(watcher) => -number(&watcher),
             _ => 0,
