@@ -98,14 +98,14 @@ impl Words {
 pub(super) fn take_superseded(lane: &mut VecDeque<System>) -> Vec<System> {
     let mut words: HashMap<Uid, Words> = HashMap::new();
     for (at, message) in lane.iter().enumerate() {
-        let (watcher, watches) = match message {
+        let (uid, watches) = match message {
             Watch(watcher) => (watcher.uid(), true),
             Unwatch(watcher) => (watcher.uid(), false),
             _ => continue,
         };
-        match Words::after(words.get(&watcher).copied(), watches, at) {
-            Some(effective) => words.insert(watcher, effective),
-            None => words.remove(&watcher),
+        match Words::after(words.get(&uid).copied(), watches, at) {
+            Some(effective) => words.insert(uid, effective),
+            None => words.remove(&uid),
         };
     }
     let mut asked = HashMap::new();
