@@ -252,9 +252,13 @@ mod tests {
     async fn watchers_that_take_turns_do_not_pile_up() {
         let left = left_after(|subject, watchers| {
             for _ in 0..1_000 {
-                watchers.iter().for_each(|watcher| subject.send_system(Watch(watcher.clone())));
+                for watcher in watchers {
+                    subject.send_system(Watch(watcher.clone()));
+                }
                 subject.send_system(Suspend);
-                watchers.iter().for_each(|watcher| subject.send_system(Unwatch(watcher.clone())));
+                for watcher in watchers {
+                    subject.send_system(Unwatch(watcher.clone()));
+                }
                 subject.send_system(Resume(None));
             }
         });
