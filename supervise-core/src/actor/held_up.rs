@@ -8,8 +8,8 @@
 //!
 //! 1. Only the code of an actor that is suspended, or that is to restart or stop, pays for this: its cell says so before each poll
 //!    ([`is_polled`]).
-//! 2. The parent knows who goes on after whom, and the sibling knows whether it has come to rest. If its own code runs, it wakes the
-//!    code that waits when that has returned.
+//! 2. The parent knows who goes on after whom, and the sibling knows whether it has come to rest. If not, it wakes the code
+//!    that waits when it has.
 //! 3. No lock is held while another one is taken, or while code is woken.
 //!
 //! Rule 14.8.

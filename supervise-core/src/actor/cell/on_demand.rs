@@ -27,7 +27,7 @@ pub(super) struct Rare {
     /// The seat, if the actor is a child that has a key.
     seat: OnceLock<Arc<dyn AnySeat>>,
     waits: Waits,
-    /// The code of siblings that is woken when code of this actor that waits has returned.
+    /// The code of siblings that is woken when the actor has come to rest.
     at_rest: Mutex<Vec<Waker>>,
     /// The queue of a durable mailbox.
     #[cfg(feature = "durable")]
@@ -228,7 +228,7 @@ impl Core {
         self.rare_so_far().map_or_else(Vec::new, |rare| rare.waits.whom())
     }
 
-    /// Wakes this code when code of the actor that runs has returned. Returns whether it will: an actor that has stopped itself
+    /// Wakes this code when the actor has come to rest. Returns whether it will: an actor that has stopped itself
     /// and needs nothing else ends anyway.
     pub(crate) fn wakes_at_rest(&self, code: &Waker) -> bool {
         let Some(rare) = self.rare() else { return false };
@@ -246,6 +246,7 @@ impl Core {
     }
 
     /// Wakes the code that waits until this actor has come to rest.
+    #[inline]
     pub(super) fn came_to_rest(&self) {
         if let Some(rare) = self.rare_so_far() {
             rare.wake_at_rest();

@@ -320,7 +320,6 @@ impl<A: Actor> Runner<A> {
                 }
                 if self.effects.parked {
                     self.step(Input::Returned(Returned::Ok));
-                    self.effects.cell.core.came_to_rest();
                 }
             }
             Err(Broken::Aborted) => {
@@ -330,7 +329,6 @@ impl<A: Actor> Runner<A> {
                 self.settle_replies(EffectRunner::why_replies_are_dropped);
                 self.message_failed(None);
                 self.step(Input::Returned(Returned::Aborted));
-                self.effects.cell.core.came_to_rest();
             }
             Ok(Err(failure)) => self.failed_for(asker, failure),
             Err(Broken::Panicked(payload)) => self.failed_for(asker, Failure::panic(payload)),
@@ -345,11 +343,7 @@ impl<A: Actor> Runner<A> {
         }
         self.settle_replies(|_| AskError::Failed(failure.clone()));
         self.message_failed(Some(&failure));
-        let waited = self.effects.parked;
         self.step(Input::Returned(Returned::Err(failure)));
-        if waited {
-            self.effects.cell.core.came_to_rest();
-        }
     }
 
     /// The message in progress has failed. Keeps an asker who waits for the next delivery, and returns any other asker, who
