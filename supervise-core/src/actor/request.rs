@@ -119,7 +119,9 @@ impl<'a, A: Actor, T: Send + 'static, K> Request<'a, A, T, K> {
     ///
     /// # Errors
     ///
-    /// If the actor has stopped. The error holds the message.
+    /// If the actor has stopped. Also, with `MailboxFull`, if the actor makes no room before the sender's own handler has returned, and
+    /// its mailbox is full beyond its bound (rule
+    /// [14.8](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-14.8)). The error holds the message.
     ///
     /// # Cancel safety
     ///
