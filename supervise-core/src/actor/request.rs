@@ -169,8 +169,8 @@ impl<'a, A: Actor, T: Send + 'static, K> Request<'a, A, T, K> {
             // Only a durable mailbox gives this reason.
             #[cfg(feature = "durable")]
             SendErrorReason::NotAccepted => {}
-            SendErrorReason::Unreachable => {
-                drop_because(AskError::Undeliverable, message);
+            SendErrorReason::Unreachable | SendErrorReason::TooManyChildren => {
+                drop_because(reason.into(), message);
             }
         }
     }
@@ -376,10 +376,7 @@ impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
 fn not_taken<A>(to: &ActorRef<A>, reason: SendErrorReason) -> AskError {
     match reason {
         SendErrorReason::Stopped => to.core().end_reason().into_ask_error(),
-        SendErrorReason::MailboxFull => AskError::MailboxFull,
-        #[cfg(feature = "durable")]
-        SendErrorReason::NotAccepted => reason.into(),
-        SendErrorReason::Unreachable => AskError::Undeliverable,
+        reason => reason.into(),
     }
 }
 
@@ -419,6 +416,11 @@ pub enum SendErrorReason {
     /// The bounded mailbox is full. A retry may help; `send().await` waits for room.
     #[error("the actor's mailbox is full")]
     MailboxFull,
+    /// The ref is of a keyed child that was passivated. The message needs a new child, and there are as many as their limit allows.
+    /// A retry may help.
+    /// Rule [18.10](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-18.10).
+    #[error("there are as many keyed children as their `limit` allows")]
+    TooManyChildren,
     /// The durable mailbox has not accepted the message: it cannot be encoded, or the store failed.
     /// Rule [27.2](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.2).
     #[cfg(feature = "durable")]
@@ -464,23 +466,35 @@ impl<M> std::error::Error for SendError<M> {}
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum AskError {
-    /// The message made the actor fail.
+    /// The message made the actor fail. Or another message did, while the actor held the asker's reply slot (rules 19.3, 19.4) or
+    /// handled both in one batch (rule 23.2). [`Failure::during`] says in which handler it failed.
     #[error("the actor failed: {0}")]
     Failed(#[source] Failure),
     /// The actor stopped before it answered: it was stopped, or it stopped itself.
     #[error("the actor stopped before it answered")]
     Stopped,
-    /// The actor stopped before it answered, because of a failure. This message did not necessarily cause it. The actor could
-    /// not start, its supervisor stopped it, or its restart limit was reached. [`ActorRef::end_reason`] says which.
+    /// The actor stopped before it answered, because of a failure. This message did not necessarily cause it: [`Failure::during`] says
+    /// in which handler or hook the actor failed. The actor could not start, its supervisor stopped it, or its restart limit was
+    /// reached: [`ActorRef::end_reason`] says which.
     /// Rule [1.5](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-1.5).
-    #[error("the actor has stopped because of a failure: {0}")]
+    #[error("the actor stopped before it answered, because of a failure{place}: {0}", place = place(.0))]
     StoppedByFailure(#[source] Failure),
+    /// The actor was restarted before it answered, because of another actor's failure, and lives on. Its handler was dropped at the stop
+    /// timeout, so the message may have been handled in part.
+    /// Rule [6.1](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-6.1).
+    #[error("the actor was restarted before it answered, because of another actor's failure")]
+    Interrupted,
     /// No answer will come: the reply slot ([`ReplyTo`]) was dropped without one.
     #[error("nobody answers: the reply slot was dropped")]
     Unanswered,
     /// The bounded mailbox had no room.
     #[error("the actor's mailbox is full")]
     MailboxFull,
+    /// The ref is of a keyed child that was passivated. The message needs a new child, and there are as many as their limit allows.
+    /// The message was not sent.
+    /// Rule [18.10](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-18.10).
+    #[error("there are as many keyed children as their `limit` allows")]
+    TooManyChildren,
     /// No reply came in time.
     #[error("{0}")]
     Timeout(Box<AskTimeout>),
@@ -524,6 +538,10 @@ pub struct CircuitOpen {
     pub retry_after: Duration,
 }
 
+fn place(failure: &Failure) -> String {
+    failure.during().map(|during| format!(" in `{during}`")).unwrap_or_default()
+}
+
 fn chain(circle: &[ActorPath]) -> String {
     let names: Vec<_> = circle.iter().skip(1).chain(circle.first()).map(ToString::to_string).collect();
     names.join(" waits for ")
@@ -541,8 +559,10 @@ impl AskError {
         match self {
             Self::Failed(failure) | Self::StoppedByFailure(failure) => Some(failure),
             Self::Stopped
+            | Self::Interrupted
             | Self::Unanswered
             | Self::MailboxFull
+            | Self::TooManyChildren
             | Self::Timeout(_)
             | Self::AskedItself(_)
             | Self::AskedInCircle(_)
@@ -560,6 +580,7 @@ impl From<SendErrorReason> for AskError {
         match reason {
             SendErrorReason::Stopped => Self::Stopped,
             SendErrorReason::MailboxFull => Self::MailboxFull,
+            SendErrorReason::TooManyChildren => Self::TooManyChildren,
             #[cfg(feature = "durable")]
             SendErrorReason::NotAccepted => Self::NotAccepted(crate::durable::AcceptError::StoreDown("".into())),
             SendErrorReason::Unreachable => Self::Undeliverable,

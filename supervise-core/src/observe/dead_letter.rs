@@ -2,6 +2,7 @@
 //!
 //! Rule 10.1.
 
+use super::Kept;
 use crate::base::ActorPath;
 use crate::failure::Failure;
 
@@ -32,6 +33,8 @@ pub enum DeadLetterReason {
     Stopped,
     /// The bounded mailbox was full, and its overflow setting drops messages.
     MailboxFull,
+    /// It needed a new keyed child, and there were as many as their limit allows.
+    TooManyChildren,
     /// The stash was full.
     StashFull,
     /// The message failed at its last permitted delivery (see `#[handler(redeliver = N)]`), or its actor stopped before
@@ -77,11 +80,13 @@ pub(crate) struct Lost {
     pub(crate) deliveries: u32,
     /// Whether an asker waits for its reply. If so, the asker gets an error.
     pub(crate) answered: bool,
+    /// The message, if somebody has asked for it.
+    pub(crate) kept: Option<Kept>,
 }
 
 impl Lost {
     /// A message that was never delivered.
     pub(crate) fn new(message: &'static str, reason: DeadLetterReason, answered: bool) -> Self {
-        Self { message, reason, failures: Vec::new(), deliveries: 0, answered }
+        Self { message, reason, failures: Vec::new(), deliveries: 0, answered, kept: None }
     }
 }

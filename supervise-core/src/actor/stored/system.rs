@@ -37,6 +37,7 @@ impl Listener for Reporter {
                     deliveries: u32::try_from(failures.len()).unwrap_or(u32::MAX),
                     failures: failures.clone(),
                     answered: false,
+                    kept: None,
                 };
                 system.dead_letter(|| (owner.clone(), None), lost);
                 events.publish(Event::Quarantined { actor: owner, queue, id, kind, fate, failures });
