@@ -121,10 +121,12 @@ async fn an_asker_whose_handler_a_sibling_interrupted_is_not_told_that_the_actor
     for with_slot in [false, true] {
         let error = if with_slot {
             let hanging = slow.hang_with().ask().unwrap();
+            system.settle().await;
             desk.fail().tell().unwrap();
             hanging.await.unwrap_err()
         } else {
             let hanging = slow.hang().ask().unwrap();
+            system.settle().await;
             desk.fail().tell().unwrap();
             hanging.await.unwrap_err()
         };
@@ -134,6 +136,7 @@ async fn an_asker_whose_handler_a_sibling_interrupted_is_not_told_that_the_actor
     }
     // A stop is an end.
     let hanging = slow.hang().ask().unwrap();
+    system.settle().await;
     slow.actor_ref().stop();
     assert!(matches!(hanging.await, Err(AskError::Stopped)));
 }
