@@ -153,7 +153,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         });
     });
     let each = start.elapsed().as_secs_f64() * 1e9 / f64::from(u32::try_from(order.len())?);
-    println!("passivation of every child, until it has ended: {each:.0} ns for each, which gives back {given_back} bytes");
+    println!(
+        "passivation of every child, until it has ended: {each:.0} ns for each, which gives back {given_back} bytes"
+    );
     Ok(())
 }
 

@@ -293,7 +293,7 @@ impl<A: Actor> ActorRef<A> {
         &self,
         mut message: A::Message,
         asked: bool,
-    ) -> Result<Result<(), SendError<A::Message>>, (A::Message, NoOccupant)> {
+    ) -> Result<Sent<A::Message>, (A::Message, NoOccupant)> {
         let mut from = self.clone();
         loop {
             let successor = match from.successor() {
@@ -393,6 +393,9 @@ impl<A: Actor> ActorRef<A> {
         SendError::new(message, why)
     }
 }
+
+/// What became of a message that somebody took or refused.
+type Sent<M> = Result<(), SendError<M>>;
 
 impl<A> ActorRef<A> {
     /// A ref that does not keep the actor's cell.

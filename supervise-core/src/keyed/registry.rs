@@ -35,13 +35,12 @@ impl<K: ChildKey, C: Actor, T> Registry<K, C, T> {
 
 impl<K: ChildKey, C: Actor, T: Supervisor> Registry<K, C, T> {
     /// Lets the children handle what they were sent, and creates no more (rule 18.11).
-    fn drain(&mut self, ctx: &mut Context<Self>) -> Result<(), Failure> {
+    fn drain(&mut self, ctx: &mut Context<Self>) {
         ctx.cancel_timer("look");
         for seat in self.map.drain() {
             seat.drain();
         }
         self.stop_if_drained(ctx);
-        Ok(())
     }
 
     fn stop_if_drained(&self, ctx: &Context<Self>) {
@@ -71,7 +70,7 @@ impl<K: ChildKey, C: Actor, T: Supervisor> Supervisor for Registry<K, C, T> {
 
 impl<K: ChildKey, C: Actor, T: Supervisor> Actor for Registry<K, C, T> {
     type Message = Look;
-    const AT_DRAIN: Option<fn() -> Visit> = Some(|| Visit::new(Self::drain));
+    const AT_DRAIN: Option<fn() -> Visit> = Some(|| Visit::to_drain(Self::drain));
 
     async fn handle(&mut self, Look(left): Look, ctx: &mut Context<Self>) -> Result<(), Failure> {
         let left = left.unwrap_or_else(|| self.map.sweep());

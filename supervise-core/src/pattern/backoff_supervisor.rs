@@ -428,13 +428,12 @@ impl<C: Actor> BackoffSupervisor<C> {
     }
 
     /// Lets the child handle what it was sent, and stops with it (rule 13.10).
-    fn drain(&mut self, ctx: &mut Context<Self>) -> Result<(), Failure> {
+    fn drain(&mut self, ctx: &mut Context<Self>) {
         self.is_draining = true;
         match &self.child {
             Some(child) => child.stop_when_drained(),
             None => ctx.me().actor_ref().stop(),
         }
-        Ok(())
     }
 
     /// Begins the delay before the next life, or stops the supervisor (rules 13.3, 13.4).
@@ -483,7 +482,7 @@ impl<C: Actor> Supervisor for BackoffSupervisor<C> {
 #[diagnostic::do_not_recommend]
 impl<C: Actor> Actor for BackoffSupervisor<C> {
     type Message = C::Message;
-    const AT_DRAIN: Option<fn() -> Visit> = Some(|| Visit::new(Self::drain));
+    const AT_DRAIN: Option<fn() -> Visit> = Some(|| Visit::to_drain(Self::drain));
 
     async fn handle(&mut self, message: C::Message, ctx: &mut Context<Self>) -> Result<(), Failure> {
         let is_final = self.shared.final_stop.as_ref().is_some_and(|is_final| is_final(&message));

@@ -411,7 +411,7 @@ impl<C: Actor> Pool<C> {
     }
 
     /// The pool has routed what it was sent, and now lets its workers handle that (rule 13.10).
-    fn drain(&mut self, ctx: &mut Context<Self>) -> Result<(), Failure> {
+    fn drain(&mut self, ctx: &mut Context<Self>) {
         self.is_draining = true;
         // One that is to be replaced later has no messages.
         self.workers.retain(|worker| !worker.actor.has_ended());
@@ -419,7 +419,6 @@ impl<C: Actor> Pool<C> {
             worker.actor.stop_when_drained();
         }
         self.stop_if_drained(ctx);
-        Ok(())
     }
 
     fn stop_if_drained(&self, ctx: &Context<Self>) {
@@ -502,7 +501,7 @@ impl<C: Actor> Supervisor for Pool<C> {
 #[diagnostic::do_not_recommend]
 impl<C: Actor> Actor for Pool<C> {
     type Message = C::Message;
-    const AT_DRAIN: Option<fn() -> Visit> = Some(|| Visit::new(Self::drain));
+    const AT_DRAIN: Option<fn() -> Visit> = Some(|| Visit::to_drain(Self::drain));
 
     async fn handle(&mut self, message: C::Message, ctx: &mut Context<Self>) -> Result<(), Failure> {
         let worker = match &self.shared.routing {

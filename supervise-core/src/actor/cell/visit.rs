@@ -22,9 +22,15 @@ pub struct Visit {
 }
 
 impl Visit {
-    pub(crate) fn new<A: Actor>(
-        visit: impl FnOnce(&mut A, &mut Context<A>) -> Result<(), Failure> + Send + 'static,
-    ) -> Self {
+    /// The end of a drain: `drain` drains the actor's children.
+    pub(crate) fn to_drain<A: Actor>(drain: fn(&mut A, &mut Context<A>)) -> Self {
+        Self::new(move |instance, ctx| {
+            drain(instance, ctx);
+            Ok(())
+        })
+    }
+
+    fn new<A: Actor>(visit: impl FnOnce(&mut A, &mut Context<A>) -> Result<(), Failure> + Send + 'static) -> Self {
         Self {
             run: Box::new(move |instance, ctx| match (instance.downcast_mut(), ctx.downcast_mut()) {
                 (Some(instance), Some(ctx)) => visit(instance, ctx),
