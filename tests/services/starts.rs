@@ -1,6 +1,6 @@
-//! Actors that are spawned at run time by an actor without a table, and that cannot start or restart for a while.
+//! Dependencies that are down for a while, and how a service starts and ends.
 //!
-//! Rules 3.3, 5.3, 13.3, 13.4 and 18.7.
+//! Rules 3.3, 5.3, 7.8, 9.2, 13.3, 13.4 and 18.7.
 
 use std::io;
 use std::sync::Arc;
@@ -200,4 +200,67 @@ async fn patterns_keep_what_their_rules_say_about_failed_starts(system: &TestSys
     assert_eq!(breaker.query().await.unwrap(), 1);
     let limits = system.take_all(|event| matches!(event, Event::LimitReached { .. })).await;
     assert!(limits.is_empty(), "{limits:?}");
+}
+
+/// Opens its connection, and loses it three seconds later.
+#[actor]
+struct Flapping;
+
+#[actor]
+impl Flapping {
+    #[pre_start]
+    fn connect(&mut self, ctx: &mut Context<Self>) {
+        let me = ctx.me();
+        ctx.start_timer("lost", Duration::from_secs(3), me.lose());
+    }
+
+    #[handler]
+    fn lose(&mut self) -> io::Result<()> {
+        Err(io::ErrorKind::ConnectionReset.into())
+    }
+}
+
+#[actor]
+#[supervise(on(io::Error) = Restart(backoff(min = "1s", max = "60s")), on(_) = Escalate)]
+struct Net {
+    #[child(|_| || Flapping)]
+    line: Child<Flapping>,
+}
+
+#[actor]
+impl Net {
+    #[handler]
+    fn line(&self) -> FlappingRef {
+        self.line.actor()
+    }
+
+    /// Ends the system from within.
+    #[handler]
+    async fn end(&self, ctx: &mut Context<Self>) -> bool {
+        ctx.system().terminate().await;
+        true
+    }
+}
+
+/// The time for which it runs is longer than the shortest delay, and is no quiet time.
+///
+/// Rule 7.8.
+#[supervise::test]
+async fn a_delay_grows_for_a_child_that_fails_some_time_after_each_start(system: &TestSystem) {
+    let net = system.spawn("net", || Net { line: Child::default() }).unwrap();
+    let line = net.line().await.unwrap();
+    for seconds in [1, 2, 4, 8, 16, 32, 60, 60] {
+        let delay = Some(Duration::from_secs(seconds));
+        assert_eq!(system.expect_decision(&line).await.outcome, Outcome::Restarting { children: 1, delay });
+    }
+}
+
+/// Rule 9.2.
+#[supervise::test]
+async fn a_handler_that_ends_its_system_is_not_aborted(system: &TestSystem) {
+    let net = system.spawn("net", || Net { line: Child::default() }).unwrap();
+    let begun = tokio::time::Instant::now();
+    assert!(net.end().await.unwrap());
+    assert!(system.when_terminated().await.is_ok());
+    assert!(begun.elapsed() < Duration::from_secs(5), "it did not wait for the stop timeout");
 }

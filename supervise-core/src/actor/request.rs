@@ -159,8 +159,8 @@ impl<'a, A: Actor, T: Send + 'static, K> Request<'a, A, T, K> {
         let (reason, message) = (refused.reason(), refused.into_message());
         match reason {
             // The message has already become a dead letter.
-            SendErrorReason::Stopped => {
-                drop_because(AskError::Stopped, message);
+            reason @ (SendErrorReason::Stopped | SendErrorReason::Unreachable | SendErrorReason::TooManyChildren) => {
+                drop_because(not_taken(self.to, reason), message);
             }
             SendErrorReason::MailboxFull => {
                 let name = A::message_name(&message);
@@ -169,8 +169,25 @@ impl<'a, A: Actor, T: Send + 'static, K> Request<'a, A, T, K> {
             // Only a durable mailbox gives this reason.
             #[cfg(feature = "durable")]
             SendErrorReason::NotAccepted => {}
-            SendErrorReason::Unreachable | SendErrorReason::TooManyChildren => {
-                drop_because(reason.into(), message);
+        }
+    }
+
+    /// Like [`reply_to`](Self::reply_to), but waits for room in a bounded mailbox, as [`send`](Self::send) does.
+    ///
+    /// # Cancel safety
+    ///
+    /// If the future is dropped before it completes, nothing was sent, and the asker gets [`AskError::Unanswered`].
+    pub fn send_reply_to(mut self, reply: ReplyTo<T>) -> impl Future<Output = ()> + use<'a, A, T, K> {
+        (self.attach)(&mut self.message, reply);
+        let Self { to, message, .. } = self;
+        async move {
+            #[cfg(feature = "durable")]
+            if const { A::DURABLE.is_some() } {
+                return to.reply_to_stored(message);
+            }
+            if let Err(refused) = to.push_when_room(message).await {
+                // The message has already become a dead letter.
+                drop_because(not_taken(to, refused.reason()), refused.into_message());
             }
         }
     }
