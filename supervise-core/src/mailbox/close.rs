@@ -27,11 +27,6 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
         Ok((lanes.called(), waiting))
     }
 
-    /// Whether every message is refused.
-    pub(crate) fn refuses_messages(&self) -> bool {
-        self.lock().closed.to_messages()
-    }
-
     /// Closes the user lane. Returns the entries that waited there.
     pub(crate) fn close_user_lane(&self) -> Lane<M, C> {
         let (leftovers, senders) = self.shut_user_lane();

@@ -89,6 +89,6 @@ impl<A: Actor> EffectRunner<A> {
         // The copy has no asker.
         let (_, kept) = self.cell.core.keep_lost(AskError::Unanswered, message);
         let reason = DeadLetterReason::Quarantined;
-        self.cell.core.lost(Lost { message: name, reason, failures: history, deliveries, answered: false, kept });
+        self.cell.core.lost(Lost { failures: history, deliveries, kept, ..Lost::new(name, reason, false) });
     }
 }
