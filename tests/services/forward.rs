@@ -45,12 +45,12 @@ impl Front {
 
     #[handler]
     fn at_once(&self, number: u32, reply: ReplyTo<u32>) {
-        self.back.double(number).reply_to(reply);
+        self.back.actor().double(number).reply_to(reply);
     }
 
     #[handler]
     async fn with_room(&self, number: u32, reply: ReplyTo<u32>) {
-        self.back.double(number).send_reply_to(reply).await;
+        self.back.actor().double(number).send_reply_to(reply).await;
     }
 }
 
