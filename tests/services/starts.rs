@@ -250,8 +250,11 @@ async fn a_delay_grows_for_a_child_that_fails_some_time_after_each_start(system:
     let net = system.spawn("net", || Net { line: Child::default() }).unwrap();
     let line = net.line().await.unwrap();
     for seconds in [1, 2, 4, 8, 16, 32, 60, 60] {
-        let delay = Some(Duration::from_secs(seconds));
-        assert_eq!(system.expect_decision(&line).await.outcome, Outcome::Restarting { children: 1, delay });
+        system.advance(Duration::from_secs(3)).await;
+        let delay = Duration::from_secs(seconds);
+        let outcome = system.expect_decision(&line).await.outcome;
+        assert_eq!(outcome, Outcome::Restarting { children: 1, delay: Some(delay) });
+        system.advance(delay).await;
     }
 }
 
