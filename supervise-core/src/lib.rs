@@ -85,7 +85,8 @@ pub use inspect::{
 pub use keyed::{ChildKey, Children, ChildrenProps};
 pub use mailbox::{MailboxKind, Overflow};
 pub use observe::{
-    DeadLetter, DeadLetterReason, Event, EventStream, Events, Interest, Intervention, LastFailure, Lives, Tally,
+    DeadLetter, DeadLetterReason, Event, EventStream, Events, Interest, Intervention, LastFailure, Lives,
+    LostMessage, LostMessages, Tally,
 };
 pub use shutdown::{CoordinatedShutdown, NotStopped, ShutdownTask, TaskOutcome};
 pub use shutdown_plan::{

@@ -12,7 +12,7 @@
 //!   it. An error that is only an answer is a `Reply<Result<T, E>>`: return [`Reply`]`(Err(..))`. This matters most where a handler asks
 //!   another actor: `child.read().await?` makes the asking actor fail whenever the child fails.
 //! - **What does an actor without `#[supervise]` do about its children?** It restarts a child that failed, at once and without a
-//!   limit, and stops a child that cannot start ([rule 3.3](docs::semantics#rule-3.3)). With the attribute, the strategy is `one_for_one` unless you
+//!   limit, and tries a child that cannot start again after growing delays ([rule 3.3](docs::semantics#rule-3.3)). With the attribute, the strategy is `one_for_one` unless you
 //!   name another one, and there is no limit and no backoff unless you write them. **At a limit the child stops for good**, unless
 //!   `on_limit = Escalate` says otherwise ([rule 7.6](docs::semantics#rule-7.6)).
 //! - **What happens to my message when it makes the actor fail?** It is dropped, and its asker gets `AskError::Failed` with the cause

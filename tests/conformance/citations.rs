@@ -28,6 +28,7 @@ const SOURCES: [(Citing, &str); 12] = [
     (Citing::Tests, "tests/remote"),
     (Citing::Tests, "tests/remote_zenoh"),
     (Citing::Tests, "tests/scenarios"),
+    (Citing::Tests, "tests/services"),
     (Citing::Tests, "tests/durable"),
     (Citing::Tests, "tests/simulation"),
     (Citing::Tests, "tests/stalls"),

@@ -168,9 +168,9 @@ impl<A: Actor> Context<A> {
     /// it cannot move a captured value into the actor; clone the value inside the factory. For an actor that owns something
     /// that cannot be made again, such as a socket, use [`spawn_once`](Self::spawn_once) under a table that never restarts.
     ///
-    /// If the child cannot start, this actor's table decides. Without a table, the child stops for good, and asks to it fail with
-    /// [`AskError::StoppedByFailure`](crate::AskError::StoppedByFailure). To try again after growing delays, write
-    /// `on(InitializationFailed) = Restart` in the table
+    /// If the child cannot start, this actor's table decides. Without a table, the child is tried again after growing delays, and its
+    /// messages wait. To stop it instead, write `on(InitializationFailed) = Stop` in the table; asks to it then fail with
+    /// [`AskError::StoppedByFailure`](crate::AskError::StoppedByFailure)
     /// (rule [3.3](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-3.3)).
     ///
     /// # Errors

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use crate::actor::actor_ref::TypedRef;
 use crate::actor::batching::Batching;
+use crate::actor::cell::Visit;
 use crate::actor::child::Declare;
 use crate::actor::configuration::{Configuration, InvalidSettings};
 use crate::actor::context::Context;
@@ -214,6 +215,11 @@ pub trait Actor: Supervisor + Send {
 
     /// Whether a handler gathers messages: [`batching`](Self::batching) says which.
     const BATCHES: bool = false;
+
+    /// What a parent of this crate does when it is drained and has handled its messages: it drains its children and then stops. Other
+    /// actors stop at once. Rules 13.10 and 18.11.
+    #[doc(hidden)]
+    const AT_DRAIN: Option<fn() -> Visit> = None;
 
     /// Whether a message may be delivered again: [`redelivery`](Self::redelivery) says which. Other actors do not even
     /// compile the code for it.

@@ -41,7 +41,7 @@ pub use self::actor_timers::TimerKey;
 pub use self::batching::Batching;
 #[cfg(feature = "remote")]
 pub(crate) use self::cell::{AnyCell, Core, System};
-pub(crate) use self::cell::{AnySeat, AtClose, Cell, CellProtocol, NewName};
+pub(crate) use self::cell::{AnySeat, AtClose, Cell, CellProtocol, NewName, NoOccupant, Visit};
 pub use self::cell::{SpawnError, StashOverflow};
 pub(crate) use self::child::AnyDeclaration;
 pub use self::child::{Child, Declare, UndeclaredChild};
@@ -77,7 +77,6 @@ pub use self::rules::{HasOneRuleFor, HasOneSpellingAndWholeTypeLastFor, HasOneSp
 #[cfg(feature = "durable")]
 pub use self::stored::Keyed;
 pub use self::system::{ActorSystem, ActorSystemBuilder, RuntimeGone, StartError};
-pub(crate) use self::table::keeps_trying;
 pub use self::table::{
     AddRuleFor, DecidesByOuterType, DefaultTable, StoppingTable, SupervisionTable, TotalTable, Unchecked,
 };

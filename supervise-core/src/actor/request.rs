@@ -159,22 +159,26 @@ impl<'a, A: Actor, T: Send + 'static, K> Request<'a, A, T, K> {
             return self.to.reply_to_stored(self.message);
         }
         let guard = self.to.enter();
-        let Err(refused) = self.to.pushed(guard.push(self.message), asked) else { return };
-        let (reason, message) = (refused.reason(), refused.into_message());
-        match reason {
-            // The message has already become a dead letter.
-            SendErrorReason::Stopped => {
-                drop_because(AskError::Stopped, message);
-            }
-            SendErrorReason::MailboxFull => {
-                let name = A::message_name(&message);
-                self.to.core().lose(name, DeadLetterReason::MailboxFull, AskError::MailboxFull, message);
-            }
-            // Only a durable mailbox gives this reason.
+        if let Err(refused) = self.to.pushed(guard.push(self.message), asked) {
+            cannot_hand_on(self.to, refused);
+        }
+    }
+
+    /// Like [`reply_to`](Self::reply_to), but waits for room in a bounded mailbox, as [`send`](Self::send) does.
+    ///
+    /// # Cancel safety
+    ///
+    /// If the future is dropped before it completes, nothing was sent, and the asker gets [`AskError::Unanswered`].
+    pub fn send_reply_to(mut self, reply: ReplyTo<T>) -> impl Future<Output = ()> + use<'a, A, T, K> {
+        (self.attach)(&mut self.message, reply);
+        let Self { to, message, .. } = self;
+        async move {
             #[cfg(feature = "durable")]
-            SendErrorReason::NotAccepted => {}
-            SendErrorReason::Unreachable => {
-                drop_because(AskError::Undeliverable, message);
+            if const { A::DURABLE.is_some() } {
+                return to.reply_to_stored(message);
+            }
+            if let Err(refused) = to.push_when_room(message).await {
+                cannot_hand_on(to, refused);
             }
         }
     }
@@ -382,15 +386,24 @@ impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
     }
 }
 
+/// Tells the asker of a message that could not be handed on.
+#[cold]
+fn cannot_hand_on<A: Actor>(to: &ActorRef<A>, refused: SendError<A::Message>) {
+    let (why, message) = (not_taken(to, refused.reason()), refused.into_message());
+    if matches!(why, AskError::MailboxFull) {
+        to.core().lose(A::message_name(&message), DeadLetterReason::MailboxFull, why, message);
+    } else {
+        // It has already become a dead letter.
+        drop_because(why, message);
+    }
+}
+
 /// Why an ask of `to` was not even sent.
 #[cold]
 fn not_taken<A>(to: &ActorRef<A>, reason: SendErrorReason) -> AskError {
     match reason {
         SendErrorReason::Stopped => to.core().end_reason().into_ask_error(),
-        SendErrorReason::MailboxFull => AskError::MailboxFull,
-        #[cfg(feature = "durable")]
-        SendErrorReason::NotAccepted => reason.into(),
-        SendErrorReason::Unreachable => AskError::Undeliverable,
+        reason => reason.into(),
     }
 }
 
@@ -430,6 +443,11 @@ pub enum SendErrorReason {
     /// The bounded mailbox is full. A retry may help; `send().await` waits for room.
     #[error("the actor's mailbox is full")]
     MailboxFull,
+    /// The ref is of a keyed child that was passivated. The message needs a new child, and there are as many as their limit allows.
+    /// A retry may help.
+    /// Rule [18.10](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-18.10).
+    #[error("there are as many keyed children as their `limit` allows")]
+    TooManyChildren,
     /// The durable mailbox has not accepted the message: it cannot be encoded, or the store failed.
     /// Rule [27.2](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.2).
     #[cfg(feature = "durable")]
@@ -475,23 +493,35 @@ impl<M> std::error::Error for SendError<M> {}
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum AskError {
-    /// The message made the actor fail.
+    /// The message made the actor fail. Or another message did, while the actor held the asker's reply slot (rules 19.3, 19.4) or
+    /// handled both in one batch (rule 23.2). [`Failure::during`] says in which handler it failed.
     #[error("the actor failed: {0}")]
     Failed(#[source] Failure),
     /// The actor stopped before it answered: it was stopped, or it stopped itself.
     #[error("the actor stopped before it answered")]
     Stopped,
-    /// The actor stopped before it answered, because of a failure. This message did not necessarily cause it. The actor could
-    /// not start, its supervisor stopped it, or its restart limit was reached. [`ActorRef::end_reason`] says which.
+    /// The actor stopped before it answered, because of a failure. This message did not necessarily cause it: [`Failure::during`] says
+    /// in which handler or hook the actor failed. The actor could not start, its supervisor stopped it, or its restart limit was
+    /// reached: [`ActorRef::end_reason`] says which.
     /// Rule [1.5](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-1.5).
-    #[error("the actor has stopped because of a failure: {0}")]
+    #[error("the actor stopped before it answered, because of a failure{place}: {0}", place = place(.0))]
     StoppedByFailure(#[source] Failure),
+    /// The actor was restarted before it answered, because of another actor's failure, and lives on. Its handler was dropped at the stop
+    /// timeout, so the message may have been handled in part.
+    /// Rule [6.1](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-6.1).
+    #[error("the actor was restarted before it answered, because of another actor's failure")]
+    Interrupted,
     /// No answer will come: the reply slot ([`ReplyTo`]) was dropped without one.
     #[error("nobody answers: the reply slot was dropped")]
     Unanswered,
     /// The bounded mailbox had no room.
     #[error("the actor's mailbox is full")]
     MailboxFull,
+    /// The ref is of a keyed child that was passivated. The message needs a new child, and there are as many as their limit allows.
+    /// The message was not sent.
+    /// Rule [18.10](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-18.10).
+    #[error("there are as many keyed children as their `limit` allows")]
+    TooManyChildren,
     /// No reply came in time.
     #[error("{0}")]
     Timeout(Box<AskTimeout>),
@@ -540,6 +570,10 @@ pub struct CircuitOpen {
     pub retry_after: Duration,
 }
 
+fn place(failure: &Failure) -> String {
+    failure.during().map(|during| format!(" in `{during}`")).unwrap_or_default()
+}
+
 fn chain(circle: &[ActorPath]) -> String {
     let names: Vec<_> = circle.iter().skip(1).chain(circle.first()).map(ToString::to_string).collect();
     names.join(" waits for ")
@@ -557,8 +591,10 @@ impl AskError {
         match self {
             Self::Failed(failure) | Self::StoppedByFailure(failure) => Some(failure),
             Self::Stopped
+            | Self::Interrupted
             | Self::Unanswered
             | Self::MailboxFull
+            | Self::TooManyChildren
             | Self::Timeout(_)
             | Self::AskedItself(_)
             | Self::AskedInCircle(_)
@@ -577,6 +613,7 @@ impl From<SendErrorReason> for AskError {
         match reason {
             SendErrorReason::Stopped => Self::Stopped,
             SendErrorReason::MailboxFull => Self::MailboxFull,
+            SendErrorReason::TooManyChildren => Self::TooManyChildren,
             #[cfg(feature = "durable")]
             SendErrorReason::NotAccepted => Self::NotAccepted(crate::durable::AcceptError::StoreDown("".into())),
             SendErrorReason::Unreachable => Self::Undeliverable,

@@ -41,7 +41,8 @@ use crate::actor::{
 use crate::base::ActorPath;
 use crate::failure::Failure;
 use crate::mailbox::MailboxKind;
-use crate::supervision::ChildInfo;
+use crate::shutdown::{NotStopped, drained_within};
+use crate::supervision::{ChildInfo, HowEnded};
 
 /// A key by which a child is known.
 ///
@@ -219,6 +220,25 @@ impl<K: ChildKey, C: Actor> Children<K, C> {
     /// Stops all children and their parent. After that, this handle has no children and creates none.
     pub fn stop(&self) {
         self.map().registry().stop();
+    }
+
+    /// Lets all children handle the messages that wait, and then stops them and their parent. From then on, each child refuses
+    /// messages, and none is created, except the successor of a child with messages that wait for one (rule 18.11).
+    pub fn stop_when_drained(&self) {
+        self.map().registry().stop_when_drained();
+    }
+
+    /// Like [`stop_when_drained`](Self::stop_when_drained), and waits until all children and their parent have ended.
+    ///
+    /// # Errors
+    ///
+    /// If they have not ended within that time. They still handle the messages that wait, and then stop.
+    ///
+    /// # Cancel safety
+    ///
+    /// The first poll requests the end. If the future is dropped after that, the children still end.
+    pub async fn graceful_drain(&self, within: Duration) -> Result<HowEnded, NotStopped> {
+        drained_within(self.map().registry(), within).await
     }
 
     fn map(&self) -> &Arc<SeatMap<K, C>> {

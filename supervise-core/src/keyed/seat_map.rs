@@ -38,6 +38,8 @@ struct Seats<K: 'static, C: Actor> {
     sweeps: VecDeque<Arc<Seat<K, C>>>,
     count: usize,
     closed: bool,
+    /// There are no new children, except successors of those that have messages.
+    draining: bool,
 }
 
 /// The seats whose keys have the same hash, which is one in nearly all cases.
@@ -62,7 +64,13 @@ pub(super) enum Added {
 impl<K: ChildKey, C: Actor> SeatMap<K, C> {
     pub(super) fn new<E>(props: ChildrenProps<K, C, E>) -> Self {
         let ChildrenProps { template, idle, mailbox, limit, cause: _ } = props;
-        let seats = Seats { by_hash: HashMap::default(), sweeps: VecDeque::new(), count: 0, closed: false };
+        let seats = Seats {
+            by_hash: HashMap::default(),
+            sweeps: VecDeque::new(),
+            count: 0,
+            closed: false,
+            draining: false,
+        };
         Self {
             registry: OnceLock::new(),
             template: UserValue::new(template),
@@ -107,7 +115,7 @@ impl<K: ChildKey, C: Actor> SeatMap<K, C> {
     /// Adds a seat whose key is not that of `others`, all that have its hash.
     pub(super) fn add(&self, seat: &Arc<Seat<K, C>>, others: Option<&Bucket<K, C>>, to_sweeps: bool) -> Added {
         let mut seats = self.seats();
-        if seats.closed {
+        if seats.closed || seats.draining {
             return Added::Closed;
         }
         let now = seats.by_hash.get(&seat.hash());
@@ -170,6 +178,22 @@ impl<K: ChildKey, C: Actor> SeatMap<K, C> {
         if !seats.closed {
             seats.sweeps.extend(looked_at);
         }
+    }
+
+    /// Adds no seats from now on. Returns those there are.
+    pub(super) fn drain(&self) -> Vec<Arc<Seat<K, C>>> {
+        self.seats().draining = true;
+        self.all()
+    }
+
+    pub(super) fn is_draining(&self) -> bool {
+        self.seats().draining
+    }
+
+    /// Whether it is being drained, and there is no child any more.
+    pub(super) fn is_drained(&self) -> bool {
+        let seats = self.seats();
+        seats.draining && seats.count == 0
     }
 
     /// Closes the map: there is no supervisor for a child any more. The seats are closed by what this returns.

@@ -19,7 +19,7 @@ pub(crate) fn pass_on<S: Actor, C: Actor>(
 ) -> impl Future<Output = ()> + Send + use<S, C> {
     let without_room = to.push(message).err().and_then(|refused| match refused.reason() {
         // The message has already become a dead letter.
-        reason @ (SendErrorReason::Stopped | SendErrorReason::Unreachable) => {
+        reason @ (SendErrorReason::Stopped | SendErrorReason::Unreachable | SendErrorReason::TooManyChildren) => {
             drop_because(reason.into(), refused);
             None
         }
@@ -56,7 +56,9 @@ pub(super) fn lost_without_room<C: Actor>(told: Result<(), SendError<C::Message>
     let message = refused.into_message();
     match reason {
         // The message has already become a dead letter.
-        SendErrorReason::Stopped | SendErrorReason::Unreachable => drop_contained(message),
+        SendErrorReason::Stopped | SendErrorReason::Unreachable | SendErrorReason::TooManyChildren => {
+            drop_contained(message);
+        }
         #[cfg(feature = "durable")]
         SendErrorReason::NotAccepted => drop_contained(message),
         SendErrorReason::MailboxFull => {

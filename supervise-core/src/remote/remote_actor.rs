@@ -101,6 +101,10 @@ pub(crate) fn push<A: Actor>(actor: &ActorRef<A>, message: A::Message) -> Delive
             drop_because(actor.core().end_reason().into_ask_error(), message);
             Delivered::Gone
         }
+        SendErrorReason::TooManyChildren => {
+            drop_because(AskError::TooManyChildren, message);
+            Delivered::Taken
+        }
         SendErrorReason::MailboxFull => {
             let name = A::message_name(&message);
             actor.core().lose(name, DeadLetterReason::MailboxFull, AskError::MailboxFull, message);

@@ -186,7 +186,8 @@ impl From<&AskError> for WireError {
             AskError::Failed(failure) => Self::Failed(failure.into()),
             AskError::StoppedByFailure(failure) => Self::StoppedByFailure(failure.into()),
             AskError::Stopped => Self::Stopped,
-            AskError::MailboxFull => Self::MailboxFull,
+            // In both cases the message was not taken, and a retry may help.
+            AskError::MailboxFull | AskError::TooManyChildren => Self::MailboxFull,
             AskError::CircuitOpen(open) => {
                 Self::CircuitOpen { breaker: open.breaker.to_string(), retry_after: open.retry_after }
             }
@@ -198,6 +199,7 @@ impl From<&AskError> for WireError {
             #[cfg(feature = "durable")]
             AskError::NotAccepted(_) => Self::Undeliverable,
             AskError::Unanswered
+            | AskError::Interrupted
             | AskError::Timeout(_)
             | AskError::AskedItself(_)
             | AskError::AskedInCircle(_)

@@ -277,6 +277,7 @@ fn reason(reason: DeadLetterReason) -> &'static str {
     match reason {
         DeadLetterReason::Stopped => "stopped",
         DeadLetterReason::MailboxFull => "mailbox_full",
+        DeadLetterReason::TooManyChildren => "too_many_children",
         DeadLetterReason::StashFull => "stash_full",
         DeadLetterReason::Quarantined => "quarantined",
         DeadLetterReason::CircuitOpen => "circuit_open",

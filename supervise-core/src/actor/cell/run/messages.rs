@@ -323,10 +323,11 @@ impl<A: Actor> Runner<A> {
                 }
             }
             Err(Broken::Aborted) => {
+                let why = self.effects.cell.core.why_aborted();
                 if let Some(asker) = self.impatient(asker) {
-                    asker.fail(self.effects.cell.core.end_reason().into_ask_error());
+                    asker.fail(why.clone());
                 }
-                self.settle_replies(EffectRunner::why_replies_are_dropped);
+                self.settle_replies(|_| why);
                 self.message_failed(None);
                 self.step(Input::Returned(Returned::Aborted));
             }
