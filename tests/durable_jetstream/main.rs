@@ -3,7 +3,10 @@
 //! Each test starts Debian's `nats-server` on a free port, with a folder of its own. Where it is not installed the tests say that
 //! they were skipped.
 
+mod attack;
+mod nodes;
 mod place;
+mod proxy;
 mod server;
 
 use std::process::{Command, Stdio};

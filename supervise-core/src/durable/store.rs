@@ -224,6 +224,11 @@ pub enum Appended {
     Stored(Seq),
     /// A message with its key had been accepted before. Nothing was stored.
     Known,
+    /// There is no room for it, and it was not stored. For stores that cannot take back the rest of the group; others say
+    /// [`CommitError::Full`].
+    Full,
+    /// The store never takes a message of this size. It was not stored.
+    TooLarge,
 }
 
 /// Why a group did not become durable.

@@ -178,6 +178,11 @@ impl Writer {
                     // Its asker gets no answer: the first one with this key does.
                     drop(message.held.stored().and_then(Copied::into_asker));
                 }
+                Some(Appended::Full) => message.refuse(&AcceptError::Full("it has no room for the message".into())),
+                Some(Appended::TooLarge) => {
+                    let text = "it is larger than the store takes";
+                    message.refuse(&AcceptError::NotEncodable(text.into()));
+                }
                 None => message.refuse(&AcceptError::Unknown("the store gave no number".into())),
             },
             Then::Charged { outlet, ticket } => {
