@@ -7,36 +7,16 @@ use std::time::{Duration, SystemTime};
 
 use supervise::durable::{
     Append, Appended, Change, CommitError, Fate, Group, JetStreamStore, MessageId, MessageStore, Owner, QueueId,
-    Room, Seq, StoreError, StoreErrorKind,
+    Room, Seq, StoreErrorKind,
 };
 
 use crate::proxy::{Passes, Proxy};
 use crate::server::Server;
-use crate::{Desk, LEASE, append, handled, opened};
+use crate::{Desk, LEASE, append, claims, handled, opened};
 
 fn large(queue: QueueId, bytes: usize) -> Change {
     let body = Arc::from(vec![7; bytes]);
     Change::Append(Append { queue, kind: "order".to_owned(), body, accepted_at: SystemTime::now(), key: None })
-}
-
-/// Opens and claims until it works, as the runtime does.
-async fn claims(store: &mut JetStreamStore) -> Result<supervise::durable::Claim, StoreError> {
-    let deadline = tokio::time::Instant::now() + LEASE * 20;
-    loop {
-        let claimed = store.claim("orders").await;
-        match &claimed {
-            Err(error)
-                if matches!(error.kind, StoreErrorKind::Claimed | StoreErrorKind::Broken)
-                    && tokio::time::Instant::now() < deadline =>
-            {
-                if error.kind == StoreErrorKind::Broken {
-                    let _again = store.open(&Owner::new("shop")).await;
-                }
-                tokio::time::sleep(LEASE / 10).await;
-            }
-            _ => return claimed,
-        }
-    }
 }
 
 #[tokio::test]
@@ -47,7 +27,8 @@ async fn a_key_may_have_any_characters() {
     let long = "k".repeat(5000);
     for key in ["a\r\nb", "", "ä", "a b", "a", &long] {
         for expected_again in [false, true] {
-            let answers = desk.commit(vec![append(queue, 1, Some(key.to_owned()))]).await.expect("the server runs");
+            let answers =
+                desk.commit(vec![append(queue, 1, Some(key.to_owned()))]).await.expect("the server runs");
             assert_eq!(answers == [Appended::Known], expected_again, "{key:?}: {answers:?}");
         }
     }
@@ -61,7 +42,10 @@ async fn a_message_that_is_larger_than_the_server_takes_is_refused_alone() {
     for bytes in [1 << 20, (1 << 20) - 100, 3 << 20] {
         let group = vec![append(queue, 1, None), large(queue, bytes), append(queue, 2, None)];
         let answers = desk.commit(group).await.expect("the others are stored");
-        assert!(matches!(answers[..], [Appended::Stored(_), Appended::TooLarge, Appended::Stored(_)]), "{answers:?}");
+        assert!(
+            matches!(answers[..], [Appended::Stored(_), Appended::TooLarge, Appended::Stored(_)]),
+            "{answers:?}"
+        );
     }
     assert_eq!(desk.bodies().await, [1, 2, 1, 2, 1, 2]);
 }
@@ -94,7 +78,8 @@ async fn a_full_server_refuses_what_it_has_no_room_for_and_forgets_what_was_hand
     let queue = desk.queue;
     let mut stored = Vec::new();
     loop {
-        let answers = desk.commit((0..4).map(|_| large(queue, 200_000)).collect()).await.expect("it says who is refused");
+        let answers =
+            desk.commit((0..4).map(|_| large(queue, 200_000)).collect()).await.expect("it says who is refused");
         stored.extend(answers.iter().filter_map(|answer| match answer {
             Appended::Stored(seq) => Some(seq.0),
             _ => None,
@@ -108,6 +93,9 @@ async fn a_full_server_refuses_what_it_has_no_room_for_and_forgets_what_was_hand
     // The same process opens it again, and another one opens it too.
     desk.store.open(&Owner::new("shop")).await.expect("a full store opens");
     assert_eq!(desk.store.claim("orders").await.expect("the queue is ours").waiting, stored.len() as u64);
+    // Its owner keeps it.
+    tokio::time::sleep(LEASE * 3).await;
+    assert_eq!(desk.bodies().await.len(), stored.len());
     desk.commit(stored.iter().map(|seq| handled(queue, *seq)).collect()).await.expect("this makes room");
     let answers = desk.commit(vec![large(queue, 200_000)]).await.expect("the server runs");
     assert!(matches!(answers[..], [Appended::Stored(_)]), "{answers:?}");
@@ -149,7 +137,10 @@ async fn a_server_that_comes_back_empty_is_told_and_gives_no_number_twice() {
     let claim = other.claim("orders").await.expect("nobody has it");
     assert_ne!(claim.queue, queue, "ids of messages are never given twice");
     let mut other = Desk { store: other, queue: claim.queue };
-    other.commit((11..=17).map(|number| append(claim.queue, number, None)).collect()).await.expect("the server runs");
+    other
+        .commit((11..=17).map(|number| append(claim.queue, number, None)).collect())
+        .await
+        .expect("the server runs");
     // The first node says what it has handled, and wants to go on.
     let _unknown = desk.commit(vec![handled(queue, 1), handled(queue, 2), append(queue, 6, None)]).await;
     let error = claims(&mut desk.store).await.expect_err("five accepted messages are missing");
@@ -210,7 +201,9 @@ async fn a_stream_that_was_deleted_behind_our_back_is_told() {
     let (mut next, _) = opened(&server.url()).await;
     let error = next.claim("orders").await.expect_err("its messages are gone");
     assert_eq!(error.kind, StoreErrorKind::Damaged, "{error}");
-    next.commit(&Group { changes: vec![Change::DiscardQueue("orders".to_owned())] }).await.expect("it can be discarded");
+    next.commit(&Group { changes: vec![Change::DiscardQueue("orders".to_owned())] })
+        .await
+        .expect("it can be discarded");
     assert_ne!(next.claim("orders").await.expect("it is made anew").queue, queue);
 }
 
@@ -302,7 +295,8 @@ async fn nodes_that_make_queues_at_once_agree_on_their_numbers() {
         })
     };
     let (one, other) = (node(true), node(false));
-    let ((mut store, mut numbers), (_other, theirs)) = (one.await.expect("no panic"), other.await.expect("no panic"));
+    let ((mut store, mut numbers), (_other, theirs)) =
+        (one.await.expect("no panic"), other.await.expect("no panic"));
     numbers.extend(theirs);
     let rows = store.queues().await.expect("the server runs");
     assert_eq!(rows.len(), 10, "{rows:?}");

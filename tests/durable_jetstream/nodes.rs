@@ -95,8 +95,11 @@ fn node(url: &str) -> ActorSystem {
 
 /// A node of its own runtime, which can die.
 fn mortal(url: &str, start: impl FnOnce(&ActorSystem) -> CounterRef) -> (Runtime, ActorSystem, CounterRef) {
-    let runtime =
-        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("there is a thread");
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .expect("there is a thread");
     let (system, counter) = {
         let _inside = runtime.enter();
         let system = node(url);

@@ -107,6 +107,8 @@ pub(crate) trait Recipient: Send + Sync {
 /// A claimed queue. It lives as long as its owner.
 pub(crate) struct Outlet {
     pub(crate) number: u64,
+    /// Another one after each time that the queue was lost to another process, so that nothing of before has an effect.
+    term: AtomicU64,
     /// The name of the queue.
     pub(crate) name: Arc<str>,
     /// The path of the owner.
@@ -145,6 +147,7 @@ impl Outlet {
     ) -> Self {
         Self {
             number,
+            term: AtomicU64::new(number),
             name,
             owner,
             settings,
@@ -157,6 +160,32 @@ impl Outlet {
             marked: AtomicBool::new(false),
             owed: AtomicU64::new(0),
         }
+    }
+
+    /// Names the queue for the writer.
+    pub(super) fn term(&self) -> u64 {
+        self.term.load(Ordering::Acquire)
+    }
+
+    /// Another process has become the owner of the queue.
+    pub(super) fn lose(&self, term: u64) {
+        let mut queue = self.queue();
+        let was_released = queue.is_released();
+        *queue = Queue::claimed(self.settings.window, self.settings.crashes, Seq(0), Seq(0), None, false);
+        if was_released {
+            queue.release();
+        }
+        // Together with the queue.
+        self.term.store(term, Ordering::Release);
+        self.owed.store(0, Ordering::Release);
+        self.waiting.store(0, Ordering::Relaxed);
+        drop(queue);
+        self.room.notify_waiters();
+    }
+
+    /// Whether a message that was delivered in this term may be begun.
+    pub(super) fn owns(&self, term: u64) -> bool {
+        term == self.term() && self.claimed().is_none_or(|claimed| claimed.marks.owns(claimed.queue))
     }
 
     pub(crate) fn queue(&self) -> MutexGuard<'_, Queue> {
@@ -230,9 +259,15 @@ impl Outlet {
         }
     }
 
-    /// A message has failed or goes into quarantine, and the store does not know it yet.
-    pub(super) fn owe(&self) {
-        self.owed.fetch_add(1, Ordering::Relaxed);
+    /// A message has failed or goes into quarantine, and the store does not know it yet. Returns false if the queue was lost meanwhile.
+    pub(super) fn owe(&self, term: u64) -> bool {
+        let queue = self.queue();
+        let is_ours = term == self.term();
+        if is_ours {
+            self.owed.fetch_add(1, Ordering::Relaxed);
+        }
+        drop(queue);
+        is_ours
     }
 
     /// The store knows it. The owner must be woken, and says what it does then.
@@ -259,15 +294,25 @@ impl Outlet {
     }
 
     /// A message was handled. Rule 27.5.
-    pub(super) fn handled(&self, seq: Seq) {
-        self.queue().end(seq);
+    pub(super) fn handled(&self, term: u64, seq: Seq) {
+        let mut queue = self.queue();
+        if term != self.term() {
+            return;
+        }
+        queue.end(seq);
+        drop(queue);
         self.give_room();
-        self.inbox.put(Input::Handled { outlet: self.number, seq });
+        self.inbox.put(Input::Handled { outlet: term, seq });
     }
 
-    pub(super) fn give_back(&self, seq: Seq) {
-        self.queue().give_back(seq);
-        self.inbox.put(Input::GivenBack { outlet: self.number, seq });
+    pub(super) fn give_back(&self, term: u64, seq: Seq) {
+        let mut queue = self.queue();
+        if term != self.term() {
+            return;
+        }
+        queue.give_back(seq);
+        drop(queue);
+        self.inbox.put(Input::GivenBack { outlet: term, seq });
     }
 
     /// The owner has ended, and its tickets have been given back.
@@ -275,7 +320,7 @@ impl Outlet {
         self.refuse();
         self.queue().release();
         self.idle();
-        self.inbox.put(Input::Release { outlet: self.number });
+        self.inbox.put(Input::Release { outlet: self.term() });
         // Whoever gets the name claims the queue behind that.
         self.inbox.release_name(self);
     }

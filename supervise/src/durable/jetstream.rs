@@ -3,20 +3,23 @@
 mod claim;
 mod commit;
 mod lease;
+mod names;
 mod open;
 mod quarantine;
 mod read;
 mod record;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use supervise_core::durable::{
-    Appended, Claim, CommitError, Group, Marks, MessageStore, Opened, Owner, Quarantined, QueueId, QueueRow, Room,
-    Seq, StoreError, StoreErrorKind, StoreFuture, Stored,
+    Appended, Arrived, Claim, CommitError, Group, MessageStore, Opened, Owner, Quarantined, QueueId, QueueRow,
+    Room, Seq, StoreError, StoreErrorKind, StoreFuture, Stored,
 };
 
+use self::names::Known;
 use self::open::Open;
 
 /// How long an owner has a queue without renewing it.
@@ -24,9 +27,7 @@ const LEASE: Duration = Duration::from_secs(10);
 /// How long the server may take to accept.
 const ACCEPT_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long the server knows a key.
-const KEYS_ARE_KEPT: Duration = Duration::from_secs(120);
-/// How many messages are asked for at a time.
-const BATCH: usize = 256;
+const KEYS_ARE_KEPT: Duration = Duration::from_secs(600);
 
 /// A [`MessageStore`] on a NATS server with JetStream, for systems of the same name on many nodes.
 ///
@@ -53,6 +54,9 @@ pub struct JetStreamStore {
     accept_timeout: Duration,
     /// Tells this process from others.
     token: String,
+    arrived: Option<Arrived>,
+    /// What earlier connections knew.
+    known: BTreeMap<QueueId, Known>,
     open: Option<Open>,
 }
 
@@ -60,9 +64,18 @@ impl JetStreamStore {
     /// The store on the server at `url`, such as `nats://127.0.0.1:4222`. The actor system connects when it starts.
     pub fn new(url: impl Into<String>) -> Self {
         let now = record::millis(SystemTime::now());
-        let token = format!("{}-{now}-{}", std::process::id(), next_number());
+        let token = format!("{}-{now}-{:016x}", std::process::id(), random());
         let (replicas, lease, accept_timeout) = (1, LEASE, ACCEPT_TIMEOUT);
-        Self { url: url.into(), replicas, lease, accept_timeout, token, open: None }
+        Self {
+            url: url.into(),
+            replicas,
+            lease,
+            accept_timeout,
+            token,
+            arrived: None,
+            known: BTreeMap::new(),
+            open: None,
+        }
     }
 
     /// On how many servers of a cluster each message is stored, 1 unless said otherwise. Streams that exist are not changed.
@@ -88,11 +101,10 @@ impl JetStreamStore {
     }
 }
 
-/// Tells the stores of one process apart, and their connections.
-fn next_number() -> u64 {
-    use std::sync::atomic::{AtomicU64, Ordering};
-    static NUMBER: AtomicU64 = AtomicU64::new(0);
-    NUMBER.fetch_add(1, Ordering::Relaxed)
+/// A number that no other process has.
+fn random() -> u64 {
+    use std::hash::{BuildHasher, RandomState};
+    RandomState::new().hash_one(SystemTime::now())
 }
 
 impl fmt::Debug for JetStreamStore {
@@ -107,23 +119,18 @@ fn broken(text: impl fmt::Display) -> StoreError {
 
 type Result<T, E = StoreError> = std::result::Result<T, E>;
 
-/// The server knows what has left a queue; nothing is noted elsewhere.
-struct NoMarks;
-
-impl Marks for NoMarks {
-    fn begun(&self, _: QueueId, _: Seq, _: Seq) {}
-
-    fn idle(&self, _: QueueId, _: Seq) {}
-}
-
 impl MessageStore for JetStreamStore {
     fn open<'a>(&'a mut self, owner: &'a Owner) -> StoreFuture<'a, Result<Opened>> {
         Box::pin(async move {
-            self.open = None;
+            if let Some(open) = &self.open {
+                self.known.clone_from(&open.known);
+            }
+            // The earlier connection goes on renewing until there is another one.
             let open = Open::connect(self, &owner.system).await?;
             let ended = open.ended().await?;
+            let marks = Arc::clone(&open.leases);
             self.open = Some(open);
-            Ok(Opened { ended, marks: Arc::new(NoMarks), missing: Vec::new() })
+            Ok(Opened { ended, marks, missing: Vec::new() })
         })
     }
 
@@ -147,6 +154,10 @@ impl MessageStore for JetStreamStore {
 
     fn quarantined<'a>(&'a mut self, queue: &'a str) -> StoreFuture<'a, Result<Vec<Quarantined>>> {
         Box::pin(async move { self.opened()?.quarantined(queue).await })
+    }
+
+    fn listen(&mut self, arrived: Arrived) {
+        self.arrived = Some(arrived);
     }
 
     fn close(mut self: Box<Self>) -> StoreFuture<'static, Result<()>> {

@@ -143,6 +143,10 @@ impl Deliveries {
         if self.settling.take_if(|ticket| ticket.is_settled()).is_none() && self.settling.is_some() {
             return Some(Due::NotYet);
         }
+        // If another process may have the queue, it is tried there.
+        while self.due.front().is_some_and(|tried| !tried.ticket.may_begin()) {
+            self.due.pop_front().into_iter().for_each(Tried::tell_asker);
+        }
         if !self.due.front()?.ticket.is_charged() {
             return Some(Due::NotYet);
         }

@@ -96,6 +96,25 @@ impl Gathered {
         }
     }
 
+    /// A queue was lost. Takes out what concerns it, and returns the messages that are not stored and the controls.
+    pub(super) fn forget(&mut self, term: u64, queue: QueueId) -> (Vec<HandedOver>, Vec<Late>) {
+        let (mut messages, mut controls) = (Vec::new(), Vec::new());
+        for (change, then) in std::mem::take(&mut self.items) {
+            match then {
+                Then::Nothing if matches!(&change, Some(Change::Handled(id)) if id.queue == queue) => {}
+                Then::Charged { outlet, .. } | Then::Quarantined { outlet, .. } | Then::Released { outlet }
+                    if outlet == term => {}
+                Then::Control { outlet, control } if outlet == term => controls.push(control),
+                Then::Appended(message) if message.outlet.term() == term => {
+                    self.bytes -= message.bytes();
+                    messages.push(message);
+                }
+                then => self.items.push((change, then)),
+            }
+        }
+        (messages, controls)
+    }
+
     pub(super) fn append(&mut self, queue: QueueId, mut message: HandedOver) {
         self.bytes += message.bytes();
         let append = Append {
@@ -178,7 +197,9 @@ impl Writer {
                     // Its asker gets no answer: the first one with this key does.
                     drop(message.held.stored().and_then(Copied::into_asker));
                 }
-                Some(Appended::Full) => message.refuse(&AcceptError::Full("it has no room for the message".into())),
+                Some(Appended::Full) => {
+                    message.refuse(&AcceptError::Full("it has no room for the message".into()))
+                }
                 Some(Appended::TooLarge) => {
                     let text = "it is larger than the store takes";
                     message.refuse(&AcceptError::NotEncodable(text.into()));
@@ -242,15 +263,17 @@ impl Writer {
     fn stored(&mut self, seq: Seq, message: HandedOver) {
         let HandedOver { outlet, kind, body, accepted_at, held, .. } = message;
         let Some(copy) = held.stored() else { return };
-        let Some(entry) = self.queues.get_mut(&outlet.number) else {
+        let Some(entry) = self.queues.get_mut(&outlet.term()) else {
             drop(copy.into_asker());
             return;
         };
+        let foreign = seq.0.saturating_sub(outlet.queue().last().0 + 1);
+        outlet.set_waiting(foreign);
         if !outlet.queue().committed(seq) {
             if let Some(asker) = copy.into_asker() {
                 entry.askers.insert(seq, asker);
             }
-            self.hungry.insert(outlet.number);
+            self.hungry.insert(outlet.term());
             return;
         }
         let stored = Stored {

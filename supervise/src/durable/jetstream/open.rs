@@ -1,31 +1,47 @@
-//! A connection, and the queues it knows.
+//! A connection.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_nats::jetstream::message::PublishMessage;
-use async_nats::jetstream::stream::{self, Stream};
+use async_nats::jetstream::stream::{self, LastRawMessageErrorKind, StorageType, Stream};
 use async_nats::jetstream::{self, Context};
+use async_nats::{Client, ConnectOptions};
 use bytes::Bytes;
-use supervise_core::durable::{Ended, QueueId, QueueRow};
+use supervise_core::durable::{Arrived, Ended, QueueId, Seq, StoreError, StoreErrorKind};
+use tokio::task::AbortHandle;
+use tokio_stream::StreamExt;
 
-use super::lease::Lease;
+use super::commit::is_full;
+use super::lease::Leases;
+use super::names::{Known, Queue};
 use super::read::{last_messages, last_number};
-use super::record::{self, Charge};
-use super::{JetStreamStore, KEYS_ARE_KEPT, Result, broken, next_number};
+use super::{JetStreamStore, KEYS_ARE_KEPT, Result, broken};
+
+/// How many bytes a message in quarantine may have more than in its queue: its failures, which the runtime bounds.
+const CONFINED: usize = 12 << 10;
 
 /// The connection, and what this process knows.
 pub(super) struct Open {
+    pub(super) client: Client,
     pub(super) context: Context,
     /// The system's name as NATS allows it.
     pub(super) system: String,
     pub(super) settings: Settings,
     pub(super) state: Stream,
     pub(super) quarantine: Stream,
+    pub(super) lease: Stream,
+    pub(super) leases: Arc<Leases>,
     pub(super) queues: BTreeMap<QueueId, Queue>,
-    /// Tells this connection from the earlier ones of the process, whose messages the server may still know.
-    pub(super) connection: u64,
-    pub(super) sent: u64,
+    /// What this process knows of each queue, also from earlier connections.
+    pub(super) known: BTreeMap<QueueId, Known>,
+    /// The number of the first queue.
+    pub(super) base: u32,
+    /// How large a message may be.
+    pub(super) largest: usize,
+    /// Hears what other nodes put into queues.
+    _notices: Option<Notices>,
 }
 
 #[derive(Clone)]
@@ -33,100 +49,81 @@ pub(super) struct Settings {
     pub(super) replicas: usize,
     pub(super) lease: Duration,
     pub(super) token: String,
-}
-
-pub(super) struct Queue {
-    pub(super) name: String,
-    pub(super) stream: Stream,
-    pub(super) owned: Option<Owned>,
-}
-
-/// What the owner of a queue knows.
-pub(super) struct Owned {
-    pub(super) lease: Lease,
-    /// All before it have left the queue.
-    pub(super) first: u64,
-    /// What has left it before its turn.
-    pub(super) gone: BTreeSet<u64>,
-    pub(super) charges: HashMap<u64, Charge>,
+    pub(super) arrived: Option<Arrived>,
 }
 
 impl Open {
     pub(super) async fn connect(store: &JetStreamStore, system: &str) -> Result<Self> {
-        let options = async_nats::ConnectOptions::new().request_timeout(Some(store.accept_timeout));
+        let options = ConnectOptions::new().request_timeout(Some(store.accept_timeout));
         let client = options.connect(&store.url).await.map_err(broken)?;
-        let mut context = jetstream::new(client);
+        let mut context = jetstream::new(client.clone());
         context.set_timeout(store.accept_timeout);
         let plain = |letter: char| if letter.is_ascii_alphanumeric() || letter == '-' { letter } else { '_' };
         let system: String = system.chars().map(plain).collect();
-        let settings = Settings { replicas: store.replicas, lease: store.lease, token: store.token.clone() };
-        let config = |name: &str, age| stream::Config {
+        let config = |name: &str, age: Duration| stream::Config {
             name: format!("SV_{system}_{name}"),
             subjects: vec![format!("sv.{system}.{}.>", name.to_lowercase())],
             max_messages_per_subject: 1,
             max_age: age,
+            // Leases are renewed also when the disk is full.
+            storage: if age.is_zero() { StorageType::File } else { StorageType::Memory },
             // NATS wants it no longer than messages live.
             duplicate_window: if age.is_zero() { KEYS_ARE_KEPT } else { age },
-            num_replicas: settings.replicas,
+            num_replicas: store.replicas,
             ..stream::Config::default()
         };
         let state = context.get_or_create_stream(config("STATE", Duration::ZERO)).await.map_err(broken)?;
         let quarantine =
             context.get_or_create_stream(config("QUARANTINE", Duration::ZERO)).await.map_err(broken)?;
-        context.get_or_create_stream(config("LEASE", settings.lease)).await.map_err(broken)?;
+        let lease = context.get_or_create_stream(config("LEASE", store.lease)).await.map_err(broken)?;
+        let settings = Settings {
+            replicas: store.replicas,
+            // The server decides, if another node has made the stream with another length.
+            lease: lease.cached_info().config.max_age,
+            token: store.token.clone(),
+            arrived: store.arrived.clone(),
+        };
+        let notices = match &settings.arrived {
+            Some(arrived) => Some(Notices::hear(&client, &system, Arc::clone(arrived)).await?),
+            None => None,
+        };
+        let most = client.server_info().max_payload;
         let mut open = Self {
+            client,
             context,
             system,
             settings,
             state,
             quarantine,
+            lease,
+            leases: Arc::default(),
             queues: BTreeMap::new(),
-            connection: next_number(),
-            sent: 0,
+            known: store.known.clone(),
+            base: 0,
+            largest: most.saturating_sub(CONFINED).max(most / 2),
+            _notices: notices,
         };
+        open.base = open.find_base().await?;
         open.read_names().await?;
         Ok(open)
     }
 
+    /// The number of the first queue. A server that lost its disk has another one, so that numbers are not given again.
+    async fn find_base(&self) -> Result<u32> {
+        loop {
+            if let Some((payload, _)) = self.last(&self.state, "state.base").await? {
+                let text = String::from_utf8_lossy(&payload);
+                return text.parse().map_err(|_| broken(format!("the first queue has the number {text}")));
+            }
+            // At most a third of all numbers.
+            let number = super::random() as u32 / 3 + 1;
+            // If another node was faster, its number counts.
+            self.put_after("state.base", Bytes::from(number.to_string()), 0).await?;
+        }
+    }
+
     pub(super) fn subject(&self, of: &str) -> String {
         format!("sv.{}.{of}", self.system)
-    }
-
-    /// Learns which queues there are. Other nodes make some.
-    pub(super) async fn read_names(&mut self) -> Result<()> {
-        let names = last_messages(&self.state, self.subject("state.queue.*")).await?;
-        for (subject, payload, _) in names {
-            let Some(id) = last_number(&subject).and_then(|number| u32::try_from(number).ok()).map(QueueId) else {
-                continue;
-            };
-            let name = String::from_utf8_lossy(&payload).into_owned();
-            match self.queues.get_mut(&id) {
-                // A discarded queue has no name. Its number stays taken.
-                _ if name.is_empty() => drop(self.queues.remove(&id)),
-                Some(queue) => queue.name = name,
-                None => {
-                    let stream = self.stream_of(id).await?;
-                    self.queues.insert(id, Queue { name, stream, owned: None });
-                }
-            }
-        }
-        Ok(())
-    }
-
-    pub(super) async fn stream_of(&self, id: QueueId) -> Result<Stream> {
-        let config = stream::Config {
-            name: format!("SV_{}_Q{}", self.system, id.0),
-            subjects: vec![self.subject(&format!("q.{}", id.0))],
-            duplicate_window: KEYS_ARE_KEPT,
-            discard: stream::DiscardPolicy::New,
-            num_replicas: self.settings.replicas,
-            ..stream::Config::default()
-        };
-        self.context.get_or_create_stream(config).await.map_err(broken)
-    }
-
-    pub(super) fn by_name(&self, name: &str) -> Option<QueueId> {
-        self.queues.iter().find(|(_, queue)| queue.name == name).map(|(id, _)| *id)
     }
 
     /// Puts a message under a subject and waits until it is durable.
@@ -135,77 +132,31 @@ impl Open {
         Ok(ack.await.map_err(broken)?.sequence)
     }
 
+    /// Puts a message under a subject if the last one there is `after`. Returns `None` if it is another one.
+    pub(super) async fn put_after(&self, subject: &str, payload: Bytes, after: u64) -> Result<Option<u64>> {
+        let message = PublishMessage::build().payload(payload).expected_last_subject_sequence(after);
+        let sent = self.context.send_publish(self.subject(subject), message).await.map_err(broken)?;
+        match sent.await {
+            Ok(ack) => Ok(Some(ack.sequence)),
+            Err(error) if error.kind() == jetstream::context::PublishErrorKind::WrongLastSequence => Ok(None),
+            // That is no reason to open the store again.
+            Err(error) if is_full(&error) => Err(StoreError::new(StoreErrorKind::Refused, error.to_string())),
+            Err(error) => Err(broken(error)),
+        }
+    }
+
+    /// The last message under a subject, and its number.
+    pub(super) async fn last(&self, stream: &Stream, subject: &str) -> Result<Option<(Bytes, u64)>> {
+        match stream.get_last_raw_message_by_subject(&self.subject(subject)).await {
+            Ok(found) => Ok(Some((found.payload, found.sequence))),
+            Err(error) if error.kind() == LastRawMessageErrorKind::NoMessageFound => Ok(None),
+            Err(error) => Err(broken(error)),
+        }
+    }
+
     pub(super) async fn forget(&self, stream: &Stream, subject: &str) -> Result<()> {
         stream.purge().filter(self.subject(subject)).await.map_err(broken)?;
         Ok(())
-    }
-
-    pub(super) async fn queue_named(&mut self, name: &str) -> Result<QueueId> {
-        loop {
-            self.read_names().await?;
-            if let Some(id) = self.by_name(name) {
-                return Ok(id);
-            }
-            // The first node that takes the number makes the queue.
-            let known = last_messages(&self.state, self.subject("state.queue.*")).await?;
-            let next = known.iter().filter_map(|(subject, ..)| last_number(subject)).max().unwrap_or(0) + 1;
-            let message = PublishMessage::build()
-                .payload(Bytes::copy_from_slice(name.as_bytes()))
-                .expected_last_subject_sequence(0);
-            let sent = self.context.send_publish(self.subject(&format!("state.queue.{next}")), message).await;
-            match sent.map_err(broken)?.await {
-                Err(error) if error.kind() != jetstream::context::PublishErrorKind::WrongLastSequence => {
-                    return Err(broken(error));
-                }
-                _ => {}
-            }
-        }
-    }
-
-    pub(super) async fn rename(&mut self, from: &str, to: &str) -> Result<()> {
-        let (Some(from), taken) = (self.by_name(from), self.by_name(to)) else { return Ok(()) };
-        if let Some(taken) = taken {
-            let is_used = self.row(taken).await?.is_some_and(|row| row.waiting > 0 || row.quarantined > 0);
-            if taken == from || is_used {
-                return Ok(());
-            }
-            self.discard(taken).await?;
-        }
-        self.put(&format!("state.queue.{}", from.0), Bytes::copy_from_slice(to.as_bytes())).await?;
-        if let Some(queue) = self.queues.get_mut(&from) {
-            to.clone_into(&mut queue.name);
-        }
-        Ok(())
-    }
-
-    pub(super) async fn discard(&mut self, id: QueueId) -> Result<()> {
-        self.put(&format!("state.queue.{}", id.0), Bytes::new()).await?;
-        self.forget(&self.state, &format!("state.charge.{}.*", id.0)).await?;
-        self.forget(&self.quarantine, &format!("quarantine.{}.*", id.0)).await?;
-        self.queues.remove(&id);
-        self.context.delete_stream(format!("SV_{}_Q{}", self.system, id.0)).await.map_err(broken)?;
-        Ok(())
-    }
-
-    pub(super) async fn row(&self, id: QueueId) -> Result<Option<QueueRow>> {
-        let Some(queue) = self.queues.get(&id) else { return Ok(None) };
-        let state = queue.stream.get_info().await.map_err(broken)?.state;
-        let oldest = match queue.stream.get_raw_message(state.first_sequence).await {
-            Ok(found) => Some(record::decode(0, &found.payload, Charge::default()).accepted_at),
-            Err(_) => None,
-        };
-        let filter = self.subject(&format!("quarantine.{}.*", id.0));
-        let quarantined = last_messages(&self.quarantine, filter).await?.len() as u64;
-        Ok(Some(QueueRow { queue: id, name: queue.name.clone(), waiting: state.messages, oldest, quarantined }))
-    }
-
-    pub(super) async fn rows(&mut self) -> Result<Vec<QueueRow>> {
-        self.read_names().await?;
-        let mut rows = Vec::new();
-        for id in self.queues.keys() {
-            rows.extend(self.row(*id).await?);
-        }
-        Ok(rows)
     }
 
     /// Whether a process has left a queue without releasing it.
@@ -214,5 +165,39 @@ impl Open {
         let left =
             |(_, owner, _): &(String, Bytes, u64)| !owner.is_empty() && owner != self.settings.token.as_bytes();
         Ok(if owners.iter().any(left) { Ended::ProcessDied } else { Ended::Cleanly })
+    }
+}
+
+/// Hears what other nodes put into queues, until it is dropped. Who puts a message into a queue that it does not own says so.
+struct Notices(AbortHandle);
+
+impl Notices {
+    async fn hear(client: &Client, system: &str, arrived: Arrived) -> Result<Self> {
+        let mut heard = client.subscribe(format!("sv.{system}.notice.*")).await.map_err(broken)?;
+        let hearing = tokio::spawn(async move {
+            while let Some(notice) = heard.next().await {
+                let queue = last_number(&notice.subject).and_then(|number| u32::try_from(number).ok());
+                let last = std::str::from_utf8(&notice.payload).ok().and_then(|text| text.parse().ok());
+                if let (Some(queue), Some(last)) = (queue, last) {
+                    arrived(QueueId(queue), Seq(last));
+                }
+            }
+        });
+        Ok(Self(hearing.abort_handle()))
+    }
+}
+
+impl Drop for Notices {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl Open {
+    /// Tells the owner of a queue what was put into it.
+    pub(super) async fn notify(&self, queue: QueueId, last: u64) {
+        let subject = self.subject(&format!("notice.{}", queue.0));
+        // The owner looks by itself from time to time.
+        let _lost = self.client.publish(subject, Bytes::from(last.to_string())).await;
     }
 }

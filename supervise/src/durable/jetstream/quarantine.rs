@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::SystemTime;
 
-use async_nats::jetstream::stream;
+use async_nats::jetstream::message::PublishMessage;
 use supervise_core::durable::{Fate, MessageId, Quarantined, Seq, StoreError, StoreErrorKind, Stored};
 
 use super::open::Open;
@@ -12,7 +12,9 @@ use super::{Result, broken, record};
 
 impl Open {
     pub(super) async fn confine(&mut self, id: MessageId, fate: Fate, failures: Vec<String>) -> Result<()> {
-        if let Some(message) = self.waiting(id).await? {
+        if self.owns(id.queue).await?
+            && let Some(message) = self.waiting(id).await?
+        {
             let message = Stored { failures, ..message };
             let payload = record::encode_confined(&message, fate, SystemTime::now());
             self.put(&of_quarantine(id), payload).await?;
@@ -21,16 +23,31 @@ impl Open {
         Ok(())
     }
 
-    pub(super) async fn confined(&self, id: MessageId) -> Result<Option<Stored>> {
-        let subject = self.subject(&of_quarantine(id));
-        match self.quarantine.get_last_raw_message_by_subject(&subject).await {
-            Ok(found) => Ok(Some(record::decode_confined(id.seq.0, &found.payload).0)),
-            Err(error) if error.kind() == stream::LastRawMessageErrorKind::NoMessageFound => Ok(None),
-            Err(error) => Err(broken(error)),
+    async fn confined(&self, id: MessageId) -> Result<Option<Stored>> {
+        let found = self.last(&self.quarantine, &of_quarantine(id)).await?;
+        Ok(found.map(|(payload, _)| record::decode_confined(id.seq.0, &payload).0))
+    }
+
+    pub(super) async fn retry(&mut self, id: MessageId) -> Result<()> {
+        let Some(message) = self.confined(id).await? else { return Ok(()) };
+        let message = PublishMessage::build()
+            .payload(record::encode(&message.kind, message.accepted_at, &message.body))
+            .message_id(format!("retry-{id}"));
+        let subject = self.subject(&format!("q.{}", id.queue.0));
+        let ack = self.context.send_publish(subject, message).await.map_err(broken)?.await.map_err(broken)?;
+        if !ack.duplicate {
+            self.has_given(id.queue, ack.sequence)?;
         }
+        self.forget(&self.quarantine, &of_quarantine(id)).await?;
+        // It may be another node's.
+        self.notify(id.queue, ack.sequence).await;
+        Ok(())
     }
 
     pub(super) async fn quarantined(&mut self, name: &str) -> Result<Vec<Quarantined>> {
+        if self.by_name(name).is_none() {
+            self.read_names().await?;
+        }
         let Some(queue) = self.by_name(name) else {
             let text = format!("the message store on NATS: there is no queue {name}");
             return Err(StoreError::new(StoreErrorKind::Refused, text));

@@ -5,23 +5,30 @@ use std::time::Duration;
 use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, pull};
 use async_nats::jetstream::stream::{self, Stream};
 use bytes::Bytes;
-use supervise_core::durable::{MessageId, QueueId, Room, Seq, Stored};
+use supervise_core::durable::{MessageId, QueueId, Room, Seq, StoreError, StoreErrorKind, Stored};
 use tokio_stream::StreamExt;
 
 use super::open::Open;
-use super::{BATCH, Result, broken, record};
+use super::{Result, broken, record};
+
+/// How many messages are asked for at a time, at first and at most. Each time twice as many, because nobody knows how large they are.
+const BATCH: (usize, usize) = (8, 256);
 
 impl Open {
     pub(super) async fn page(&mut self, id: QueueId, after: Seq, room: Room) -> Result<Vec<Stored>> {
+        let owns = self.owns(id).await?;
         let Some(queue) = self.queues.get(&id) else { return Ok(Vec::new()) };
         let charges = match &queue.owned {
-            Some(owned) if owned.lease.holds() => &owned.charges,
-            _ => return Err(broken(format!("the queue {} belongs to another node", queue.name))),
+            Some(owned) if owns => &owned.charges,
+            _ => {
+                let text = format!("the queue {} belongs to another process", queue.name);
+                return Err(StoreError::new(StoreErrorKind::Claimed, text));
+            }
         };
         let mut page: Vec<Stored> = Vec::new();
         let mut bytes = 0_usize;
         let from = DeliverPolicy::ByStartSequence { start_sequence: after.0 + 1 };
-        read(&queue.stream, String::new(), from, |_, seq, payload| {
+        read(&queue.stream, String::new(), from, room.messages, |_, seq, payload| {
             let charge = charges.get(&seq).cloned().unwrap_or_default();
             let message = record::decode(seq, &payload, charge);
             bytes = bytes.saturating_add(message.body.len());
@@ -48,11 +55,12 @@ impl Open {
     }
 }
 
-/// Reads a stream until `take` has enough: subject, number and payload of each message.
-async fn read(
-    stream: &Stream,
+/// Reads a stream until `take` has enough, about `most` messages: subject, number and payload of each.
+async fn read<I>(
+    stream: &Stream<I>,
     filter: String,
     from: DeliverPolicy,
+    most: usize,
     mut take: impl FnMut(String, u64, Bytes) -> bool,
 ) -> Result<()> {
     let config = pull::Config {
@@ -63,22 +71,30 @@ async fn read(
         inactive_threshold: Duration::from_secs(30),
         ..pull::Config::default()
     };
-    let consumer = stream.create_consumer(config).await.map_err(broken)?;
+    let mut consumer = stream.create_consumer(config).await.map_err(broken)?;
     let mut left = consumer.cached_info().num_pending;
+    let mut size = BATCH.0.min(most.max(1));
     'batches: while left > 0 {
-        let mut batch = consumer.fetch().max_messages(BATCH).messages().await.map_err(broken)?;
-        let before = left;
+        let mut batch = consumer.fetch().max_messages(size).messages().await.map_err(broken)?;
+        size = (size * 2).min(BATCH.1);
+        let mut is_empty = true;
         while let Some(message) = batch.next().await {
             let message = message.map_err(broken)?;
             let info = message.info().map_err(broken)?;
             left = info.pending;
+            is_empty = false;
             let seq = info.stream_sequence;
             if !take(message.subject.to_string(), seq, message.payload.clone()) {
                 break 'batches;
             }
         }
-        if left == before {
-            return Err(broken("the message store on NATS has sent less than it has"));
+        if is_empty {
+            // Somebody has deleted what was left, or the server is slow.
+            let now = consumer.info().await.map_err(broken)?.num_pending;
+            if now >= left {
+                return Err(broken("the message store on NATS has sent less than it has"));
+            }
+            left = now;
         }
     }
     // If that fails, it ends by itself when nobody asks it for a while.
@@ -89,7 +105,7 @@ async fn read(
 /// The last message of each subject, with its number.
 pub(super) async fn last_messages(stream: &Stream, filter: String) -> Result<Vec<(String, Bytes, u64)>> {
     let mut found = Vec::new();
-    read(stream, filter, DeliverPolicy::All, |subject, seq, payload| {
+    read(stream, filter, DeliverPolicy::All, usize::MAX, |subject, seq, payload| {
         found.push((subject, payload, seq));
         true
     })

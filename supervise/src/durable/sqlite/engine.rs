@@ -65,7 +65,7 @@ impl Engine<'_> {
         found.is_claimed = true;
         let begun = found.begun.map(Seq);
         let (last, handled) = (Seq(found.next - 1), Seq(found.first - 1));
-        Ok(Claim { queue, waiting: found.waiting(), last, handled, begun, fence })
+        Ok(Claim { queue, waiting: found.waiting(), last, handled, begun, fence, was_ours: true })
     }
 
     /// The queue is durable with the next group: nobody knows its number before.
@@ -258,6 +258,7 @@ impl Engine<'_> {
             rows.push(QueueRow {
                 queue: queue.id,
                 name: queue.name.clone(),
+                owner: None,
                 waiting: queue.waiting(),
                 oldest: oldest.map_err(|error| self.place.failed(&error))?.map(time),
                 quarantined: quarantined.map_err(|error| self.place.failed(&error))?,

@@ -15,6 +15,12 @@ use crate::actor::stored;
 use crate::base::contained;
 use crate::durable::Ticket;
 
+/// Whether the delivery of a message may begin. If not, another process may have its queue, and dropping it gives it back.
+#[cold]
+pub(in crate::actor::cell) fn may_begin<A: Actor>(message: &mut A::Message) -> bool {
+    A::slot(message).is_none_or(|slot| slot.may_begin())
+}
+
 /// Begins the delivery of a message, if it is stored.
 #[cold]
 pub(in crate::actor::cell) fn begin<A: Actor>(
