@@ -13,6 +13,7 @@ mod misuse;
 mod names;
 mod orders;
 mod outages;
+mod owners;
 mod quarantine;
 mod stumbling;
 mod suspects;

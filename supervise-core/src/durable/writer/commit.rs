@@ -112,6 +112,10 @@ impl Gathered {
                 then => self.items.push((change, then)),
             }
         }
+        if self.items.is_empty() {
+            // Nothing is due any more.
+            *self = Self::default();
+        }
         (messages, controls)
     }
 
