@@ -15,5 +15,6 @@ mod orders;
 mod outages;
 mod owners;
 mod quarantine;
+mod senders;
 mod stumbling;
 mod suspects;

@@ -71,7 +71,7 @@ pub use self::request::{
     SendErrorReason, Transient,
 };
 #[cfg(feature = "durable")]
-pub use self::stored::Keyed;
+pub use self::stored::{Asking, Keyed, Sender};
 pub use self::system::{ActorSystem, ActorSystemBuilder, RuntimeGone, StartError};
 pub(crate) use self::table::keeps_trying;
 pub use self::table::{

@@ -73,6 +73,8 @@ impl Drop for Held {
 /// A message on its way to the store.
 pub(crate) struct HandedOver {
     pub(crate) outlet: Arc<Outlet>,
+    /// The owner of the queue, in whose mailbox a sender has taken room.
+    pub(crate) owner: Option<Arc<Outlet>>,
     pub(crate) kind: Arc<str>,
     pub(crate) body: Arc<[u8]>,
     pub(crate) accepted_at: SystemTime,
@@ -90,6 +92,7 @@ impl HandedOver {
     /// It is not stored.
     pub(super) fn refuse(self, why: &AcceptError) {
         self.outlet.give_room();
+        self.owner.iter().for_each(|owner| owner.give_room());
         self.held.refuse(why);
     }
 }
@@ -212,6 +215,14 @@ impl Inbox {
         state.owners.insert(Arc::clone(&name), (number, owner.clone()));
         drop(state);
         Ok(Arc::new(Outlet::new(number, name, owner, settings, Arc::clone(self))))
+    }
+
+    /// The outlet of somebody who sends to a queue without owning it.
+    pub(crate) fn sender(self: &Arc<Self>, queue: Arc<str>, settings: DurableMailbox) -> Arc<Outlet> {
+        Arc::new(
+            Outlet::new(self.next_number(), queue, ActorPath::elsewhere("a sender"), settings, Arc::clone(self))
+                .of_sender(),
+        )
     }
 
     /// A number that no outlet and no term has.

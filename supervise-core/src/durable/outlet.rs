@@ -120,6 +120,8 @@ pub(crate) struct Outlet {
     /// How many messages wait: in the store, or handed over.
     waiting: AtomicU64,
     room: Notify,
+    /// It belongs to somebody who sends to the queue, and does not own it.
+    is_sender: bool,
     /// The owner accepts no further message.
     refuses: AtomicBool,
     /// Whether a handler was begun since the last mark of an idle actor.
@@ -156,10 +158,19 @@ impl Outlet {
             claimed: Mutex::new(None),
             waiting: AtomicU64::new(0),
             room: Notify::new(),
+            is_sender: false,
             refuses: AtomicBool::new(false),
             marked: AtomicBool::new(false),
             owed: AtomicU64::new(0),
         }
+    }
+
+    pub(super) fn of_sender(self) -> Self {
+        Self { is_sender: true, ..self }
+    }
+
+    pub(super) fn is_sender(&self) -> bool {
+        self.is_sender
     }
 
     /// Names the queue for the writer.

@@ -15,6 +15,7 @@
 mod commit;
 mod feed;
 mod outage;
+mod senders;
 mod standby;
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
@@ -71,6 +72,9 @@ pub(super) struct Writer {
     /// What arrived while the store was down.
     late: VecDeque<Input>,
     is_open: bool,
+    /// The numbers of queues that somebody sends to who does not own them, and how many messages they take before this is looked
+    /// up again.
+    numbers: HashMap<Arc<str>, (QueueId, u64)>,
     /// Owners whose queues other processes have.
     standby: Standby,
     /// Told when the store is closed.
@@ -117,6 +121,7 @@ impl Writer {
             hungry: BTreeSet::new(),
             late: VecDeque::new(),
             is_open: false,
+            numbers: HashMap::new(),
             standby: Standby::default(),
             closing: None,
         }
@@ -195,7 +200,7 @@ impl Writer {
                 if self.group.is_full() {
                     self.commit().await;
                 }
-                self.hand_over(message);
+                self.hand_over(message).await;
             }
             Input::Claim(outlet, recipient) => {
                 self.flush().await;
@@ -242,7 +247,10 @@ impl Writer {
         }
     }
 
-    fn hand_over(&mut self, message: HandedOver) {
+    async fn hand_over(&mut self, message: HandedOver) {
+        if message.outlet.is_sender() {
+            return self.send_to(message).await;
+        }
         if let Some(entry) = self.queues.get(&message.outlet.term()) {
             return self.group.append(entry.id, message);
         }
@@ -333,6 +341,8 @@ impl Writer {
 
     async fn order(&mut self, order: Order) {
         self.flush().await;
+        // Names may change.
+        self.numbers.clear();
         match order {
             Order::Queues(reply) => answer(reply, self.rows().await),
             Order::Quarantined(queue, reply) => answer(reply, self.store.quarantined(&queue).await),

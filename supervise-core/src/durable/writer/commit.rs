@@ -198,6 +198,7 @@ impl Writer {
                 Some(Appended::Stored(seq)) => self.stored(seq, message),
                 Some(Appended::Known) => {
                     message.outlet.give_room();
+                    message.owner.iter().for_each(|owner| owner.give_room());
                     // Its asker gets no answer: the first one with this key does.
                     drop(message.held.stored().and_then(Copied::into_asker));
                 }
@@ -265,6 +266,9 @@ impl Writer {
 
     /// A message is durable. It goes into the lane as it is, or it is read again in its turn.
     fn stored(&mut self, seq: Seq, message: HandedOver) {
+        if message.outlet.is_sender() {
+            return self.sent(seq, message);
+        }
         let HandedOver { outlet, kind, body, accepted_at, held, .. } = message;
         let Some(copy) = held.stored() else { return };
         let Some(entry) = self.queues.get_mut(&outlet.term()) else {

@@ -23,6 +23,7 @@ impl Writer {
     /// The store has failed. Opens it again, and claims the queues again.
     pub(super) async fn outage(&mut self, text: String) {
         self.is_open = false;
+        self.numbers.clear();
         self.listener.hear(News::Failed(text.clone()));
         self.open_until_it_works(false, Some(text)).await;
         let Some(marks) = self.marks.clone().filter(|_| self.is_open) else { return };
