@@ -257,7 +257,7 @@ pub enum Appended {
 /// Why a group did not become durable.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CommitError {
-    /// There is no room for its messages, and nothing was changed. A group without [`Change::Append`] still succeeds: the
+    /// There is no room for its messages, or the store takes no more for another reason, and nothing was changed. A group without [`Change::Append`] still succeeds: the
     /// store keeps a reserve for it.
     #[error("the message store is full: {0}")]
     Full(String),

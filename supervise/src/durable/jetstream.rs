@@ -34,14 +34,28 @@ const KEYS_ARE_KEPT: Duration = Duration::from_secs(600);
 /// A message is accepted when its stream has acknowledged it. With one server that survives the end of the server's process, but a
 /// power cut only with `sync_interval: always`.
 ///
-/// One node at a time owns a queue, by a lease that it renews. If the node dies, the next one waits until the lease has ended, and
-/// the first message of the queue is charged a crash. A node that cannot renew its lease reads no further messages; the one under
-/// way may then run on two nodes at once, and [`Delivery::fence`](crate::durable::Delivery::fence) orders them.
+/// One node at a time owns a queue, by a lease that it renews. If the node dies, the next one sees for as long as the lease is
+/// that nobody renews it, and takes the queue; the first message of the queue is charged a crash. A node that cannot renew its
+/// lease begins no further messages; the one under way may then run on two nodes at once, and
+/// [`Delivery::fence`](crate::durable::Delivery::fence) orders them.
 ///
 /// # Differences from a file
 ///
 /// A group is not stored as a whole: if the server fails in its midst, its first changes may be durable. What was handled since
-/// the last group is handled again after a crash. A key is known for two minutes after it was accepted.
+/// the last group is handled again after a crash. A key is known for ten minutes after it was accepted, however long its message waits;
+/// a server that was started again knows only the keys of messages that wait.
+///
+/// # Loss
+///
+/// If the server has fewer messages than it has acknowledged to this process, because it came back with an older disk or without
+/// one, or because somebody has deleted a stream, the queue cannot be claimed
+/// ([`StoreErrorKind::Damaged`](crate::durable::StoreErrorKind::Damaged)) until the disk is restored or the process ends. A process that starts
+/// afterwards cannot know. Queues get numbers at random, so that no [`MessageId`](crate::durable::MessageId) is given twice.
+///
+/// # Size
+///
+/// A message may be about 12 kB smaller than the server's `max_payload`, so that it can be quarantined with its failures. A larger
+/// one is refused alone, as `NotEncodable`; one for which the server has no room, as `Full`.
 ///
 /// # Server
 ///
@@ -84,7 +98,8 @@ impl JetStreamStore {
         self
     }
 
-    /// How long a node owns a queue after it has died, 10 s unless said otherwise. The same on all nodes.
+    /// How long a node owns a queue after it has died, 10 s unless said otherwise. The first node that starts decides for all, because
+    /// the server keeps the leases that long.
     pub fn lease(mut self, lease: Duration) -> Self {
         self.lease = lease;
         self

@@ -13,6 +13,7 @@ use supervise_core::durable::{
 
 use super::draft::{Draft, KEYS_ARE_SWEPT};
 use super::file::Place;
+use super::identity::Identity;
 use super::marks::MarksFile;
 use super::queue::Queue;
 use super::reserve::Reserve;
@@ -29,6 +30,7 @@ pub(super) type Clock = Arc<dyn Fn() -> SystemTime + Send + Sync>;
 
 pub(super) struct Engine<'c> {
     pub(super) place: Place,
+    pub(super) identity: Identity,
     pub(super) connection: &'c Connection,
     pub(super) statements: Statements<'c>,
     pub(super) marks: Arc<MarksFile>,
@@ -94,6 +96,12 @@ impl Engine<'_> {
         let adds = group.changes.iter().any(|change| matches!(change, Change::Append(_)));
         if adds && !self.has_room() {
             return Err(self.full());
+        }
+        // What was accepted before is handled as long as this process lives.
+        if adds && let Some(missing) = self.identity.missing() {
+            let text =
+                format!("{} was deleted or replaced while it was open: end this process", missing.display());
+            return Err(CommitError::Full(text));
         }
         match self.try_commit(group) {
             Err(error) if is_full(&error) => {
