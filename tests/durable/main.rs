@@ -9,6 +9,7 @@ mod crashes;
 mod edges;
 mod ends;
 mod failures;
+mod keep;
 mod misuse;
 mod names;
 mod orders;

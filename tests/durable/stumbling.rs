@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
 use supervise::durable::{
     Appended, Arrived, Change, Claim, CommitError, Group, Marks, MemoryStore, MessageStore, Opened, Owner,
@@ -27,6 +28,8 @@ pub(crate) struct Script {
     was_taken: bool,
     /// Whether this process owns its queues is not sure until it reads them.
     pub(crate) has_lapsed: bool,
+    /// How much longer than a moment messages have been in quarantine.
+    pub(crate) age: Duration,
     /// This message of a page cannot be trusted.
     pub(crate) damaged: Option<Seq>,
     /// Queues that an owner has claimed and not released since the store was opened.
@@ -227,7 +230,12 @@ impl MessageStore for Stumbling {
     }
 
     fn quarantined<'a>(&'a mut self, queue: &'a str) -> StoreFuture<'a, Result<Vec<Quarantined>, StoreError>> {
-        self.memory.quarantined(queue)
+        let age = self.script().age;
+        Box::pin(async move {
+            let mut quarantined = self.memory.quarantined(queue).await?;
+            quarantined.iter_mut().for_each(|one| one.since -= age);
+            Ok(quarantined)
+        })
     }
 
     fn listen(&mut self, arrived: Arrived) {

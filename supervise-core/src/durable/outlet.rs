@@ -4,6 +4,7 @@ use std::any::Any;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::Notify;
 
@@ -26,11 +27,14 @@ pub struct DurableMailbox {
     pub redeliver: u32,
     /// How often the process may die with a message under way. Rule 27.9.
     pub crashes: u32,
+    /// How long a message stays in quarantine. Rule 27.15.
+    pub keep: Option<Duration>,
 }
 
 impl DurableMailbox {
-    /// The settings of `mailbox = durable`: a million messages, a window of 1024, three redeliveries, three crashes.
-    pub const DEFAULT: Self = Self { capacity: 1_000_000, window: 1024, redeliver: 3, crashes: 3 };
+    /// The settings of `mailbox = durable`: a million messages, a window of 1024, three redeliveries, three crashes,
+    /// and a quarantine that keeps everything.
+    pub const DEFAULT: Self = Self { capacity: 1_000_000, window: 1024, redeliver: 3, crashes: 3, keep: None };
 
     /// Sets how many messages may wait in the store.
     #[must_use]
@@ -54,6 +58,12 @@ impl DurableMailbox {
     #[must_use]
     pub const fn crashes(self, times: u32) -> Self {
         Self { crashes: times, ..self }
+    }
+
+    /// Sets how long a message stays in quarantine before it is discarded.
+    #[must_use]
+    pub const fn keep(self, keep: Duration) -> Self {
+        Self { keep: Some(keep), ..self }
     }
 }
 

@@ -14,6 +14,7 @@
 
 mod commit;
 mod feed;
+mod keep;
 mod outage;
 mod senders;
 mod standby;
@@ -72,6 +73,8 @@ pub(super) struct Writer {
     /// What arrived while the store was down.
     late: VecDeque<Input>,
     is_open: bool,
+    /// When the quarantines are looked through that do not keep everything.
+    sweeps: Option<Instant>,
     /// The numbers of queues that somebody sends to who does not own them, and how many messages they take before this is looked
     /// up again.
     numbers: HashMap<Arc<str>, (QueueId, u64)>,
@@ -121,6 +124,7 @@ impl Writer {
             hungry: BTreeSet::new(),
             late: VecDeque::new(),
             is_open: false,
+            sweeps: None,
             numbers: HashMap::new(),
             standby: Standby::default(),
             closing: None,
@@ -138,6 +142,7 @@ impl Writer {
             let mut inputs = std::mem::take(&mut self.late);
             inputs.append(&mut self.inbox.take(GROUP));
             self.claim_again().await;
+            self.sweep().await;
             if inputs.is_empty() && !self.group.is_due(Instant::now()) {
                 self.wait().await;
                 continue;
@@ -156,7 +161,7 @@ impl Writer {
     /// Waits for the next input, or until it is time for something.
     async fn wait(&mut self) {
         let suspects = self.suspects.until().map(|until| self.began + until);
-        match [self.group.until(), suspects, self.standby.until()].into_iter().flatten().min() {
+        match [self.group.until(), suspects, self.standby.until(), self.sweeps].into_iter().flatten().min() {
             None => self.inbox.arrived().await,
             Some(until) => {
                 let _in_time = tokio::time::timeout_at(until, self.inbox.arrived()).await;
@@ -337,6 +342,9 @@ impl Writer {
             Entry { outlet, recipient, id: claim.queue, askers: HashMap::new(), controls: VecDeque::new() };
         self.queues.insert(number, entry);
         self.hungry.insert(number);
+        if settings.keep.is_some() {
+            self.sweeps = Some(Instant::now());
+        }
     }
 
     async fn order(&mut self, order: Order) {
