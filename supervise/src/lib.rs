@@ -120,6 +120,9 @@ pub mod docs {
     #[cfg(feature = "durable")]
     #[doc = include_str!("../docs/durable.md")]
     pub mod durable {}
+    #[cfg(feature = "remote")]
+    #[doc = include_str!("../docs/remote.md")]
+    pub mod remote {}
     #[cfg(feature = "console")]
     #[doc = include_str!("../docs/console.md")]
     pub mod console {}
@@ -458,7 +461,9 @@ pub mod prelude {
     };
 
     #[doc(hidden)]
-    pub use supervise_core::migration_hints::{ContextHints as _, MigrationHints as _, SystemHints as _};
+    pub use supervise_core::migration_hints::{
+        ContextHints as _, MigrationHints as _, RequestHints as _, SlotHints as _, SystemHints as _,
+    };
 
     #[cfg(feature = "macros")]
     pub use crate::{actor, supervise};
