@@ -110,8 +110,9 @@ impl<'a, A: Actor, T: Send + 'static> Request<'a, A, T> {
             if to.is_woken_by(&asker) {
                 return Err(AskError::AskedItself(Box::new(to.path())));
             }
-            let mut answer = self.attach(Some(asker.clone()));
-            answer.is_awaited(to, &asker).map_err(AskError::AskedInCircle)?;
+            let asking = waits_for::asked_by(&asker);
+            let mut answer = self.attach(Some(asker), asking);
+            answer.is_awaited(to).map_err(AskError::AskedInCircle)?;
             let name = A::message_name(&self.message);
             let asking = stored::asking(to, self.message, answer, Some(key));
             match to.core().ask_timeout() {

@@ -78,7 +78,7 @@ pub(crate) struct HandedOver {
     pub(crate) kind: Arc<str>,
     pub(crate) body: Arc<[u8]>,
     pub(crate) accepted_at: SystemTime,
-    pub(crate) key: Option<String>,
+    pub(crate) key: Option<Box<str>>,
     pub(crate) held: Held,
     /// Nobody waits for the message, so it may wait for the store.
     pub(crate) is_told: bool,
@@ -86,7 +86,7 @@ pub(crate) struct HandedOver {
 
 impl HandedOver {
     pub(super) fn bytes(&self) -> usize {
-        self.body.len() + self.key.as_ref().map_or(0, String::len)
+        self.body.len() + self.key.as_ref().map_or(0, |key| key.len())
     }
 
     /// It is not stored.

@@ -98,6 +98,7 @@ impl<'a, A: Actor> HandOver<'a, A> {
     fn into_handed_over(self) -> HandedOver {
         let Self { to, outlet, kind, body, message, key, receipt, is_told } = self;
         let held = Held::new(Box::new(Copy { message, to: to.clone(), is_told }), receipt);
+        let key = key.map(Into::into);
         HandedOver { outlet, owner: None, kind, body, accepted_at: SystemTime::now(), key, held, is_told }
     }
 

@@ -96,7 +96,7 @@ impl<A: Actor + Durable> Sender<A> {
             kind: encoded.kind.into(),
             body: encoded.body.into(),
             accepted_at: SystemTime::now(),
-            key,
+            key: key.map(Into::into),
             held: Held::new(Box::new(Nobody), Some(receipt)),
             is_told: false,
         };

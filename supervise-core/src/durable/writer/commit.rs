@@ -126,7 +126,7 @@ impl Gathered {
             kind: message.kind.to_string(),
             body: Arc::clone(&message.body),
             accepted_at: message.accepted_at,
-            key: message.key.take(),
+            key: message.key.take().map(Into::into),
         };
         self.add(Change::Append(append), Then::Appended(message));
     }
@@ -203,7 +203,7 @@ impl Writer {
                     drop(message.held.stored().and_then(Copied::into_asker));
                 }
                 Some(Appended::Full) => {
-                    message.refuse(&AcceptError::Full("it has no room for the message".into()))
+                    message.refuse(&AcceptError::Full("it has no room for the message".into()));
                 }
                 Some(Appended::TooLarge) => {
                     let text = "it is larger than the store takes";
