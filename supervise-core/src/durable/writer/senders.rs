@@ -50,13 +50,12 @@ impl Writer {
         // What was sent until now counts.
         self.commit().await;
         let row = self.store.queues().await?.into_iter().find(|row| *row.name == **name);
-        let (queue, waiting) = match row {
-            Some(row) => (row.queue, row.waiting),
-            None => {
-                let claim = self.store.claim(name).await?;
-                self.group.add(Change::Release(claim.queue), commit::Then::Nothing);
-                (claim.queue, claim.waiting)
-            }
+        let (queue, waiting) = if let Some(row) = row {
+            (row.queue, row.waiting)
+        } else {
+            let claim = self.store.claim(name).await?;
+            self.group.add(Change::Release(claim.queue), commit::Then::Nothing);
+            (claim.queue, claim.waiting)
         };
         let Some(room) = capacity.checked_sub(waiting + 1) else { return Ok(None) };
         self.numbers.insert(Arc::clone(name), (queue, room.min(KNOWN)));
