@@ -159,7 +159,7 @@ fn messages_of_another_process_are_handled_in_their_turn() {
     });
 }
 
-/// An order in MessagePack, as another process has stored it.
+/// An order in `MessagePack`, as another process has stored it.
 fn encoded(number: u8) -> Vec<u8> {
     let mut body = b"\x81\xa5order\x82\xa6number".to_vec();
     body.push(number);

@@ -179,7 +179,9 @@ impl Finicky {
         if numbers.contains(&3) {
             return Err(Broken);
         }
-        numbers.into_iter().for_each(|number| self.world.note(number));
+        for number in numbers {
+            self.world.note(number);
+        }
         Ok(())
     }
 }

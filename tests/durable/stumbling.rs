@@ -12,6 +12,7 @@ use supervise::durable::{
 use supervise::prelude::*;
 
 /// What goes wrong, and what the store has been told. Shared with the test.
+#[expect(clippy::struct_excessive_bools, reason = "each of them is one thing that goes wrong")]
 #[derive(Debug, Default)]
 pub(crate) struct Script {
     /// So many groups that the next ones are lost: they are not stored, and the store says that it does not know.
@@ -233,7 +234,9 @@ impl MessageStore for Stumbling {
         let age = self.script().age;
         Box::pin(async move {
             let mut quarantined = self.memory.quarantined(queue).await?;
-            quarantined.iter_mut().for_each(|one| one.since -= age);
+            for one in &mut quarantined {
+                one.since -= age;
+            }
             Ok(quarantined)
         })
     }

@@ -94,7 +94,7 @@ fn handled(queue: QueueId, seq: u64) -> Change {
 #[tokio::test]
 async fn the_store_on_nats_keeps_the_contract() {
     let Some(server) = Server::start() else { return };
-    check(|place| Place::new(place, store(&server.url()))).await;
+    Box::pin(check(|place| Place::new(place, store(&server.url())))).await;
 }
 
 #[tokio::test]

@@ -26,6 +26,6 @@ async fn a_file_that_was_deleted_accepts_nothing_more_and_what_it_has_is_handled
         assert!(text.contains("deleted"), "{text}");
         assert_eq!(desk.numbers(queue).await, [1, 2]);
         desk.commit([handled(queue, 1), handled(queue, 2)]).await;
-        assert_eq!(desk.numbers(queue).await, []);
+        assert!(desk.numbers(queue).await.is_empty());
     }
 }

@@ -115,8 +115,8 @@ impl Open {
                 let text = String::from_utf8_lossy(&payload);
                 return text.parse().map_err(|_| broken(format!("the first queue has the number {text}")));
             }
-            // At most a third of all numbers.
-            let number = super::random() as u32 / 3 + 1;
+            // At most a quarter of all numbers.
+            let number = super::random() % (1 << 30) + 1;
             // If another node was faster, its number counts.
             self.put_after("state.base", Bytes::from(number.to_string()), 0).await?;
         }
