@@ -76,7 +76,7 @@ pub use actor::{
     WorkId,
 };
 #[cfg(feature = "durable")]
-pub use actor::{Durable, Keyed};
+pub use actor::{Asking, Durable, Keyed, Sender};
 pub use base::{ActorName, ActorPath, InvalidName, InvalidPath, Uid};
 pub use failure::{During, Failure, FailureKind, PermanentEnded, Stage};
 pub use inspect::{

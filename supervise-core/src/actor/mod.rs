@@ -75,7 +75,7 @@ pub use self::request::{
 };
 pub use self::rules::{HasOneRuleFor, HasOneSpellingAndWholeTypeLastFor, HasOneSpellingFor};
 #[cfg(feature = "durable")]
-pub use self::stored::Keyed;
+pub use self::stored::{Asking, Keyed, Sender};
 pub use self::system::{ActorSystem, ActorSystemBuilder, RuntimeGone, StartError};
 pub use self::table::{
     AddRuleFor, DecidesByOuterType, DefaultTable, StoppingTable, SupervisionTable, TotalTable, Unchecked,
