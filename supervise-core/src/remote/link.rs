@@ -91,6 +91,9 @@ struct State {
     looked_at_asks: Duration,
 }
 
+/// How many asks one note names, at most.
+const GIVEN_UP: usize = 4096;
+
 /// How often it is found out whose askers have given up, at most.
 const LOOK_AT_ASKS: Duration = Duration::from_millis(500);
 
@@ -294,10 +297,31 @@ impl Link {
         let abandoned: Vec<u64> =
             state.kept.asks.iter().filter(|(_, pending)| pending.is_abandoned()).map(|(ask, _)| *ask).collect();
         let given_up: Vec<Pending> = abandoned.iter().filter_map(|ask| state.kept.asks.remove(ask)).collect();
+        for asks in abandoned.chunks(GIVEN_UP) {
+            // An error means that there is no association.
+            let _over = state.association.send(Frame::Note(bytes(&Note::GivenUp { asks: asks.to_vec() })));
+        }
         state.association.forget_asks(abandoned);
         drop(state);
-        drop(given_up);
+        if !given_up.is_empty() {
+            drop(given_up);
+            self.flush();
+        }
         self.step(Input::Tick);
+    }
+
+    /// An asker of the peer's waits no more.
+    pub(super) fn given_up(&self, mine: Number, ask: u64) {
+        let mut state = self.state();
+        if state.association.numbers().is_none_or(|numbers| numbers.0 != mine) {
+            return;
+        }
+        state.association.forget_answer(ask);
+        let answering = state.kept.answering.remove(&ask);
+        drop(state);
+        if let Some(answering) = answering {
+            answering.abandon();
+        }
     }
 
     // ---- frames ------------------------------------------------------------------------------------------------------
