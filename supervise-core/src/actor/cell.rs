@@ -176,6 +176,9 @@ impl<M: Send + 'static> AnyCell for Cell<M> {
                 return Ok(false);
             }
         }
+        if undo::may_pile_up(&message) {
+            drop_contained(self.mailbox.tidy_system(undo::take_superseded));
+        }
         self.mailbox.push_system(message).map(|task| {
             self.core.run(task);
             true
@@ -409,6 +412,7 @@ impl Core {
     }
 
     pub(crate) fn lost(&self, lost: Lost) {
+        let lost = Lost { to: Some(self.uid), ..lost };
         self.system.dead_letter(|| (self.path(), Some(self.description().type_name())), lost);
     }
 }

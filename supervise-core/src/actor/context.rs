@@ -179,7 +179,7 @@ impl<A: Actor> Context<A> {
     /// a failure of the child.
     pub fn spawn<B, F>(&mut self, name: impl AsRef<str>, factory: F) -> Result<RefOf<B::Actor>, SpawnError>
     where
-        F: Factory<Product = B> + Send + 'static, // a closure without parameters, such as `|| Worker::new()`
+        F: Factory<Product = B> + Send + 'static, // `|| Worker::new()`; the context comes in `#[pre_start]`
         B: Built,
         B::Actor: SupervisedBy<A>,
         B::Cause: DecidedBy<A>,
@@ -194,7 +194,7 @@ impl<A: Actor> Context<A> {
     /// If this actor is stopping.
     pub fn spawn_anonymous<B, F>(&mut self, factory: F) -> Result<RefOf<B::Actor>, SpawnError>
     where
-        F: Factory<Product = B> + Send + 'static, // a closure without parameters, such as `|| Worker::new()`
+        F: Factory<Product = B> + Send + 'static, // `|| Worker::new()`; the context comes in `#[pre_start]`
         B: Built,
         B::Actor: SupervisedBy<A>,
         B::Cause: DecidedBy<A>,
@@ -539,8 +539,11 @@ impl<A: Actor> Context<A> {
         if let Some(timers) = &mut self.timers {
             timers.cancel_all();
         }
-        if let Some(rare) = &mut self.rare {
-            rare.works.cancel_all();
+        if let Some(rare) = &mut self.rare
+            && rare.works.cancel_all()
+        {
+            // If no instance comes to handle a message, nobody else would take them.
+            self.cell.mailbox.forget_controls(|control| matches!(control, Control::Outcome(_)));
         }
     }
 

@@ -25,9 +25,11 @@ pub use self::within::{AskTimeout, AskWithin};
 use crate::actor::actor_ref::ActorRef;
 use crate::actor::definition::Actor;
 use crate::actor::dispatch::Task;
+use crate::actor::held_up::{self, Awaited};
 use crate::actor::reply::{Answer, ReplyTo, drop_because};
 #[cfg(feature = "durable")]
 use crate::actor::stored;
+use crate::actor::waits_for::{self, Asking};
 use crate::base::ActorPath;
 use crate::failure::Failure;
 use crate::mailbox::Pushed;
@@ -40,7 +42,7 @@ use crate::observe::DeadLetterReason;
 /// nothing.
 ///
 /// `K` is [`Transient`] for a handler with `#[handler(transient)]`, whose messages a durable mailbox does not store.
-#[must_use = "nothing has been sent yet: `.await` it to ask, `.tell()` it to send"]
+#[must_use = "nothing has been sent yet: `.await` it to ask, or `.tell()` it to send, as in `let _ = r.fetch(id).tell();`"]
 pub struct Request<'a, A: Actor, T, K = Ordinary> {
     pub(in crate::actor) to: &'a ActorRef<A>,
     pub(in crate::actor) message: A::Message,
@@ -133,7 +135,7 @@ impl<'a, A: Actor, T: Send + 'static, K> Request<'a, A, T, K> {
     ///
     /// If the actor has stopped, or its bounded mailbox is full and refuses messages. The error holds the message.
     pub fn ask(mut self) -> Result<Answer<T>, SendError<A::Message>> {
-        let answer = self.attach(None);
+        let answer = self.attach(None, Asking::default());
         #[cfg(feature = "durable")]
         if const { A::DURABLE.is_some() } {
             return self.to.tell_stored(self.message).map(|()| answer);
@@ -177,8 +179,8 @@ impl<'a, A: Actor, T: Send + 'static, K> Request<'a, A, T, K> {
 
     /// Makes the reply slot. The reply wakes `asker`, unless another task polls the answer first.
     #[inline]
-    fn attach(&mut self, asker: Option<Waker>) -> Answer<T> {
-        let (reply, answer) = ReplyTo::asked_by(asker, self.how == How::Retried);
+    fn attach(&mut self, asker: Option<Waker>, asking: Asking) -> Answer<T> {
+        let (reply, answer) = ReplyTo::of(asker, self.how == How::Retried, asking);
         (self.attach)(&mut self.message, reply);
         answer
     }
@@ -240,7 +242,7 @@ pub struct Ask<'a, A: Actor, T>(AskState<'a, A, T>);
 
 enum AskState<'a, A: Actor, T> {
     Unsent(Request<'a, A, T>),
-    Waiting(Answer<T>),
+    Waiting(Answer<T>, &'a ActorRef<A>),
     /// The actor or the system sets a limit.
     Limited(Box<AskWithin<'a, A, T>>),
     /// The message is stored first.
@@ -274,7 +276,7 @@ impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
     #[inline]
     fn poll_with(&mut self, limited: bool, cx: &mut TaskContext<'_>) -> Poll<Result<T, AskError>> {
         let request = match &mut self.0 {
-            AskState::Waiting(answer) => return Pin::new(answer).poll(cx),
+            AskState::Waiting(answer, to) => return answer.poll_unless_held_up(to, cx),
             AskState::Unsent(request) => request,
             AskState::Limited(within) => return Pin::new(&mut **within).poll(cx),
             #[cfg(feature = "durable")]
@@ -294,8 +296,8 @@ impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
         }
         // An ordinary ask gets its reply in a later poll, so its slot must know the waker.
         let asker = if inline { None } else { Some(cx.waker().clone()) };
-        let mut answer = request.attach(asker);
-        if let Err(circle) = answer.is_awaited(to, cx.waker()) {
+        let mut answer = request.attach(asker, waits_for::asked_by(cx.waker()));
+        if let Err(circle) = answer.is_awaited(to) {
             self.0 = AskState::Done;
             return Poll::Ready(Err(AskError::AskedInCircle(circle)));
         }
@@ -312,7 +314,7 @@ impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
             drop(guard);
             return self.poll_limited(answer, limit, cx);
         }
-        let AskState::Unsent(request) = std::mem::replace(&mut self.0, AskState::Waiting(answer)) else {
+        let AskState::Unsent(request) = std::mem::replace(&mut self.0, AskState::Waiting(answer, to)) else {
             unreachable!("the request was here a line above")
         };
         let pushed = guard.push(request.message);
@@ -320,8 +322,11 @@ impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
             self.0 = AskState::Done;
             return Poll::Ready(Err(not_taken(to, refused.reason())));
         }
-        if inline && let AskState::Waiting(answer) = &mut self.0 {
+        if inline && let AskState::Waiting(answer, _) = &mut self.0 {
             Pin::new(answer).poll(cx)
+        } else if held_up::is_possible() && held_up::waits_in_vain(to.core(), Awaited::Answer, cx.waker()) {
+            self.0 = AskState::Done;
+            Poll::Ready(Err(AskError::HeldUp(Box::new(to.path()))))
         } else {
             Poll::Pending
         }
@@ -365,7 +370,7 @@ impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
         if let Err(refused) = request.how.pushed(to, pushed) {
             return Poll::Ready(Err(not_taken(to, refused.reason())));
         }
-        let within = AskWithin::new(Ask(AskState::Waiting(answer)), to, name, limit);
+        let within = AskWithin::new(Ask(AskState::Waiting(answer, to)), to, name, limit);
         self.0 = AskState::Limited(Box::new(within));
         self.poll_unlimited(cx)
     }
@@ -494,6 +499,11 @@ pub enum AskError {
     /// Rule [19.7](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-19.7).
     #[error("a circle of asks: {}, and the last one would wait for the first", chain(.0))]
     AskedInCircle(Box<[ActorPath]>),
+    /// The actor is suspended, and restarts or stops only after the code that asks has returned: both are declared children of one
+    /// supervisor, which restarts or stops them one after another. The message waits in the mailbox and may still be handled.
+    /// Rule [14.8](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-14.8).
+    #[error("{0} is suspended until the code that asks it has returned")]
+    HeldUp(Box<ActorPath>),
     /// The actor's circuit breaker refuses messages, because the actor is down
     /// ([`CircuitBreaker`](crate::pattern::CircuitBreaker)).
     #[error("{0}")]
@@ -546,6 +556,7 @@ impl AskError {
             | Self::Timeout(_)
             | Self::AskedItself(_)
             | Self::AskedInCircle(_)
+            | Self::HeldUp(_)
             | Self::CircuitOpen(_)
             | Self::Undeliverable
             | Self::ConnectionLost => None,

@@ -29,6 +29,7 @@ use crate::actor::props::{GivesProps, Props};
 #[cfg(feature = "durable")]
 use crate::actor::stored;
 use crate::actor::table::{StoppingTable, SupervisionTable, TotalTable};
+use crate::actor::waits_for::whose_turn;
 use crate::base::{ActorPath, InvalidName, check_system_name, contained, drop_contained};
 use crate::failure::Failure;
 use crate::mailbox::{Mailbox, MailboxKind};
@@ -128,7 +129,7 @@ impl ActorSystem {
     /// If the name is invalid or taken, or the system is terminating.
     pub fn spawn<B, F>(&self, name: impl AsRef<str>, factory: F) -> Result<RefOf<B::Actor>, SpawnError>
     where
-        F: Factory<Product = B> + Send + 'static, // a closure without parameters, such as `|| Worker::new()`
+        F: Factory<Product = B> + Send + 'static, // `|| Worker::new()`; the context comes in `#[pre_start]`
         B: Built,
     {
         self.spawn_with(name, Props::new(factory))
@@ -141,7 +142,7 @@ impl ActorSystem {
     /// If the system is terminating.
     pub fn spawn_anonymous<B, F>(&self, factory: F) -> Result<RefOf<B::Actor>, SpawnError>
     where
-        F: Factory<Product = B> + Send + 'static, // a closure without parameters, such as `|| Worker::new()`
+        F: Factory<Product = B> + Send + 'static, // `|| Worker::new()`; the context comes in `#[pre_start]`
         B: Built,
     {
         Cell::spawn_under(&self.user_guardian(), NewName::MadeUp, Props::new(factory).marked()).map(Into::into)
@@ -490,8 +491,9 @@ impl SystemCore {
     }
 
     /// Reports a dead letter.
-    pub(crate) fn dead_letter(&self, recipient: impl FnOnce() -> (ActorPath, Option<&'static str>), lost: Lost) {
-        self.observer.dead_letter(recipient, lost, || (!self.is_ending()).then(|| self.now()));
+    pub(crate) fn dead_letter(&self, recipient: impl Fn() -> (ActorPath, Option<&'static str>), lost: Lost) {
+        let sender = || whose_turn().map(|sender| sender.path());
+        self.observer.dead_letter(recipient, sender, lost, || (!self.is_ending()).then(|| self.now()));
     }
 
     /// Whether the top-level actors are stopping or have ended.
