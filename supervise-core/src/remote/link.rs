@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::association::{Association, Effect, Frame, Input, Number, Refusal, Why};
+use super::association::{Association, Effect, Frame, Input, Number, Packet, Refusal, Why};
 use super::codec::{Abandon, Pending, RemoteHandler, error};
 use super::node::NodeCore;
 use super::proxy;
@@ -90,6 +90,9 @@ struct State {
     /// When it was found out whose askers have given up.
     looked_at_asks: Duration,
 }
+
+/// How many packets wait for room in the engine, at most, if those of the window are fewer.
+const OUTBOX: usize = 4096;
 
 /// How many asks one note names, at most.
 const GIVEN_UP: usize = 4096;
@@ -210,7 +213,12 @@ impl Link {
         let node = || Arc::clone(self.peer.text());
         for effect in effects {
             match effect {
-                Effect::Transmit(packet) => state.outbox.push_back(encode(&packet)),
+                Effect::Transmit(packet) => {
+                    // Who misses a greeting or a goodbye gets another one, or loses patience.
+                    if state.outbox.len() < OUTBOX || matches!(packet, Packet::Frames { .. }) {
+                        state.outbox.push_back(encode(&packet));
+                    }
+                }
                 Effect::Up { mine, .. } => {
                     self.put(Work::Up(mine));
                     after.events.push(Event::NodeUp { node: node() });
@@ -512,6 +520,12 @@ impl Link {
     /// How many proxies there are.
     pub(super) fn count(&self) -> usize {
         self.state().kept.proxies.len()
+    }
+
+    /// How many packets wait for room in the engine.
+    #[cfg(all(test, feature = "testkit"))]
+    pub(super) fn outbox(&self) -> usize {
+        self.state().outbox.len()
     }
 
     /// How many asks wait for their answers.
