@@ -59,14 +59,14 @@ const WORKLOADS: [Workload; 15] = [
     ours("ask", 1.0, 2_570),
     ours("ask, inline handler", 1.0, 1_262),
     raw("raw ping-pong"),
-    ours("ping-pong", 0.0, 658),
+    ours("ping-pong", 0.0, 662),
     // Apart from its own allocations, its share of those that grow its parent's tables.
     ours("spawn", 2.0, 5_690),
     raw("raw spawn and stop"),
-    ours("spawn and stop", 2.0, 5_725),
+    ours("spawn and stop", 2.0, 5_735),
     raw("raw restart by Err"),
     // With two turns more than the failing actor's own: its supervisor's, and its next.
-    ours("restart by Err", 2.0, 7_895),
+    ours("restart by Err", 2.0, 7_905),
 ];
 
 fn main() -> ExitCode {
