@@ -67,15 +67,16 @@ pub use actor::{
     AnyActorRef, Ask, AskError, AskTimeout, AskWithin, AwaitedInAnAsyncBlock, Batching, Built, ByHand, ByRequest,
     Child, CircuitOpen, Configuration, Context, DEFAULT_STOP_TIMEOUT, DecidedBy, DeciderTable, Decides,
     DecidesAll, DecidesByOuterType, DeclarationDecidedBy, Declare, DefaultTable, EndReason, Envelope,
-    EscalationsDecidedBy, Factory, FailsWith, FailuresDecidedBy, GivesProps, HasOneRuleFor,
-    HasOneSpellingAndWholeTypeLastFor, HasOneSpellingFor, InitializationFailed, InvalidSettings, MessageFor,
-    NeverFails, NeverRestarts, Ordinary, Props, ProtocolRef, RefOf, Reply, ReplySlot, ReplyTo, Request, Rule,
-    Ruled, RuntimeGone, SendError, SendErrorReason, SpawnError, SpentInstance, StartError, StashOverflow,
-    StoppingTable, SupervisedBy, SupervisionTable, Supervisor, Task, TaskOutput, Terminated, TimerKey, TotalTable,
-    Transient, TypedRef, Unchecked, UndeclaredChild, WatchableBy, Watches, WatchesAny, Work, WorkId,
+    EscalatedErrorDecidedBy, EscalationsDecidedBy, Factory, FactoryErrorDecidedBy, FailsWith, FailuresDecidedBy,
+    GivesProps, HasOneRuleFor, HasOneSpellingAndWholeTypeLastFor, HasOneSpellingFor, InitializationFailed,
+    InvalidSettings, MessageFor, NeverFails, NeverRestarts, Ordinary, Props, ProtocolRef, RefOf, Reply, ReplySlot,
+    ReplyTo, Request, Rule, Ruled, RuntimeGone, SendError, SendErrorReason, SpawnError, SpentInstance, StartError,
+    StashOverflow, StoppingTable, SupervisedBy, SupervisionTable, Supervisor, Task, TaskOutput, Terminated,
+    TimerKey, TotalTable, Transient, TypedRef, Unchecked, UndeclaredChild, WatchableBy, Watches, WatchesAny, Work,
+    WorkId,
 };
 #[cfg(feature = "durable")]
-pub use actor::{Durable, Keyed};
+pub use actor::{Asking, Durable, Keyed, Sender};
 pub use base::{ActorName, ActorPath, InvalidName, InvalidPath, Uid};
 pub use failure::{During, Failure, FailureKind, PermanentEnded, Stage};
 pub use inspect::{

@@ -21,8 +21,9 @@ fn not_a_trait(item: &TokenStream) -> Option<syn::Error> {
     if item.clone().into_iter().any(|token| matches!(&token, TokenTree::Ident(word) if word == "trait")) {
         return None;
     }
-    let message = "a protocol is a trait, which lists messages: write `#[protocol] #[async_trait] trait Storage { async fn get(&self, key: \
-                   String) -> Result<u8, AskError>; }`, or remove `#[protocol]`";
+    let message = "a protocol is a trait, which lists messages that several actors take: for such a list, write `#[protocol] #[async_trait] trait \
+                   Storage { async fn get(&self, key: String) -> Result<u8, AskError>; }`; if this is an actor, or a type of another use, \
+                   remove `#[protocol]` (an actor takes the messages of a protocol by `#[actor(implements(Storage))]` on its impl block)";
     Some(syn::Error::new_spanned(item, message))
 }
 

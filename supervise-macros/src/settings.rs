@@ -165,6 +165,11 @@ impl Setting {
     }
 }
 
+/// Code in a message, or what stands for it if it is long.
+pub(crate) fn shortened(code: &str, instead: &str) -> String {
+    if code.len() > 60 { instead.to_owned() } else { code.replace(" : ", ": ") }
+}
+
 /// Reads `name = duration`.
 pub(crate) fn duration(setting: &Setting, example: &'static str, _: &mut Errors) -> syn::Result<Duration> {
     setting.value(positive, example)

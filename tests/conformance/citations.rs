@@ -31,6 +31,7 @@ const SOURCES: [(Citing, &str); 12] = [
     (Citing::Tests, "tests/services"),
     (Citing::Tests, "tests/durable"),
     (Citing::Tests, "tests/simulation"),
+    (Citing::Tests, "tests/stalls"),
     (Citing::Tests, "tests/stress"),
     (Citing::Code, "supervise-core/src"),
     (Citing::Code, "supervise-macros/src"),

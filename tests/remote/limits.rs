@@ -6,6 +6,7 @@ use std::future::Future;
 use std::pin::pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context as TaskContext, Wake, Waker};
+use std::time::Duration;
 
 use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Serialize, Serializer};
@@ -170,4 +171,19 @@ async fn when_an_ask_has_lost_its_connection_the_ref_takes_no_more() {
     assert_eq!(outcome, Some(Err(SendErrorReason::Unreachable)));
     assert!(matches!(soon(asked).await, Err(AskError::ConnectionLost)));
     drop(here);
+}
+
+#[tokio::test(start_paused = true)]
+async fn askers_that_gave_up_do_not_count_towards_the_limit() {
+    let network = Network::new(1);
+    let here = Place::with(&network, "here", |builder| builder.limit(10)).await;
+    let there = Place::with(&network, "there", |builder| builder.limit(10)).await;
+    let echo = there.echo("echo", &here).await;
+    for number in 0..30 {
+        let asked = soon(echo.hold().timeout(Duration::from_secs(2))).await;
+        assert!(matches!(asked, Err(AskError::Timeout(_))), "{number}: {asked:?}");
+    }
+    settle().await;
+    assert_eq!(soon(echo.waiting()).await.unwrap(), 0, "the handler sees that nobody waits");
+    assert_eq!(here.node.asks_under_way(), 0);
 }

@@ -2,4 +2,5 @@
 //! a topic with very many subscribers.
 
 mod groups;
+mod keyed;
 mod topics;

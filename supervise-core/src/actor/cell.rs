@@ -322,6 +322,7 @@ fn gone_with_its_runtime<'a>(me: &AnyActorRef, watchers: impl Iterator<Item = &'
 }
 
 impl Core {
+    #[inline]
     pub(crate) fn new(
         name: ActorName,
         id: ChildId,

@@ -163,6 +163,46 @@ pub trait Actor: Supervisor + Send {
     /// The type of the actor's messages.
     type Message: Send + 'static;
 
+    /// For an impl that is written as with another crate: rustc quotes this line.
+    #[doc(hidden)]
+    #[expect(
+        non_upper_case_globals,
+        reason = "it has the name of another crate's type, so that rustc quotes this line and its comment"
+    )]
+    const Msg: () = (); // in place of this impl, write `#[actor]` above the type, and `#[actor] impl` with a `#[handler] fn` for each message
+
+    /// For an impl that is written as with another crate: rustc quotes this line.
+    #[doc(hidden)]
+    #[expect(
+        non_upper_case_globals,
+        reason = "it has the name of another crate's type, so that rustc quotes this line and its comment"
+    )]
+    const State: () = (); // the fields of the actor are its state: `#[actor] struct Counter { number: i64 }`
+
+    /// For an impl that is written as with another crate: rustc quotes this line.
+    #[doc(hidden)]
+    #[expect(
+        non_upper_case_globals,
+        reason = "it has the name of another crate's type, so that rustc quotes this line and its comment"
+    )]
+    const Arguments: () = (); // the closure that makes the actor has the arguments: `ctx.spawn(name, move || Counter { number: start })`
+
+    /// For an impl that is written as with another crate: rustc quotes this line.
+    #[doc(hidden)]
+    #[expect(
+        non_upper_case_globals,
+        reason = "it has the name of another crate's type, so that rustc quotes this line and its comment"
+    )]
+    const Args: () = (); // the closure that makes the actor has the arguments: `ctx.spawn(name, move || Counter { number: start })`
+
+    /// For an impl that is written as with another crate: rustc quotes this line.
+    #[doc(hidden)]
+    #[expect(
+        non_upper_case_globals,
+        reason = "it has the name of another crate's type, so that rustc quotes this line and its comment"
+    )]
+    const Context: () = (); // write `#[actor]` above the type, and in place of this impl `#[actor] impl` with a `#[handler] fn` for each message
+
     /// The names of the handlers, as the block writes them. The log and the console show them. An actor that is written by hand
     /// may leave this empty.
     const HANDLERS: &'static [&'static str] = &[];
@@ -470,7 +510,31 @@ pub trait DecidesAll {}
 pub trait DecidedBy<P> {}
 
 impl<P> DecidedBy<P> for NeverFails {}
-impl<P: Decides<E>, E> DecidedBy<P> for FailsWith<E> {}
+impl<P, E: FactoryErrorDecidedBy<P>> DecidedBy<P> for FailsWith<E> {}
+
+/// `P` decides the error `Self` of a factory. A trait of its own, so that its message names the origin of the error.
+#[diagnostic::on_unimplemented(
+    message = "`{P}` has no supervision rule for the failure `{Self}` of a factory or a task",
+    label = "the factory (or the task) returns `Result<_, {Self}>`, and `{P}` does not say what happens after an `Err`",
+    note = "add a rule: `#[supervise(.., on({Self}) = Restart)]` on `{P}` (or `Resume`, `Stop`, `Escalate`)",
+    note = "a factory that cannot fail returns the actor and no `Result`"
+)]
+pub trait FactoryErrorDecidedBy<P> {}
+
+#[diagnostic::do_not_recommend]
+impl<P: Decides<E>, E: ?Sized> FactoryErrorDecidedBy<P> for E {}
+
+/// `P` decides the error `Self`, which a child escalates. A trait of its own, so that its message names the origin of the error.
+#[diagnostic::on_unimplemented(
+    message = "`{P}` has no supervision rule for the failure `{Self}` that a child escalates",
+    label = "this child escalates `{Self}` of its own children, and `{P}` does not say what happens then",
+    note = "add a rule: `#[supervise(.., on({Self}) = Restart)]` on `{P}` (or `Resume`, `Stop`, `Escalate`)",
+    note = "the child's table escalates it by the directive `Escalate` of a rule, or by `on_limit = Escalate` after too many restarts"
+)]
+pub trait EscalatedErrorDecidedBy<P> {}
+
+#[diagnostic::do_not_recommend]
+impl<P: Decides<E>, E: ?Sized> EscalatedErrorDecidedBy<P> for E {}
 
 /// `P` decides every failure of the handlers and hooks of `Self`. `#[actor]` on the impl block writes it.
 #[diagnostic::on_unimplemented(
@@ -509,7 +573,7 @@ pub trait NeverRestarts {}
 #[diagnostic::on_unimplemented(
     message = "`{Self}` watches `{A}` but has no `#[watch]` handler for it",
     label = "the end of a `{A}` would go unhandled",
-    note = "add `#[watch] fn gone(&mut self, gone: Terminated<{A}>) {{ .. }}` to `#[actor] impl {Self}`, or call `ctx.death_pact(&r)` to stop together with it"
+    note = "add `#[watch] fn gone(&mut self, gone: Terminated<{A}>) {{ .. }}` to `#[actor] impl {Self}`, or call `ctx.death_pact(&r)`, in a method with the parameter `ctx: &mut Context<Self>`, to fail together with it"
 )]
 pub trait Watches<A> {}
 

@@ -134,6 +134,12 @@ impl ReplySlot {
         self.0.as_ref()?.ticketed()
     }
 
+    /// Whether the handler of a message may start: it is not stored, or no other process can have its queue.
+    #[cfg(feature = "durable")]
+    pub(crate) fn may_begin(&self) -> bool {
+        self.ticketed().is_none_or(super::stored::Ticketed::may_begin)
+    }
+
     /// Takes the ticket of a stored message. Leaves its asker.
     #[cfg(feature = "durable")]
     pub(crate) fn take_ticket(&mut self) -> Option<Arc<crate::durable::Ticket>> {

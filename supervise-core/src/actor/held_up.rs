@@ -6,9 +6,10 @@
 //!     └── restarts before ──┘          the reader's code cannot get room or an answer before it has returned
 //! ```
 //!
-//! 1. Only the code of an actor that is suspended, or that is to restart or stop, pays for this: its cell says so before each poll ([`is_polled`]).
-//! 2. The parent knows who goes on after whom ([`goes_on_after`](crate::supervision::Protocol::goes_on_after)), and the sibling knows
-//!    whether it has come to rest. If it has not, it wakes the code that waits when it does.
+//! 1. Only the code of an actor that is suspended, or that is to restart or stop, pays for this: its cell says so before each poll
+//!    ([`is_polled`]).
+//! 2. The parent knows who goes on after whom, and the sibling knows whether it has come to rest. If not, it wakes the code
+//!    that waits when it has.
 //! 3. No lock is held while another one is taken, or while code is woken.
 //!
 //! Rule 14.8.
@@ -67,14 +68,20 @@ pub(crate) fn waits_in_vain(to: &Core, awaited: Awaited, waiting: &Waker) -> boo
 #[cold]
 fn is_in_vain(code: Polled, to: &Core, awaited: Awaited, waiting: &Waker) -> bool {
     let Some(parent) = &to.parent else { return false };
-    if parent.uid() != code.parent || !parent.core().protocol().goes_on_after(to.id, code.id) {
+    if parent.uid() != code.parent {
         return false;
     }
-    // It may come to rest between the two.
-    is_at_rest(to, awaited) || (to.wakes_at_rest(waiting) && is_at_rest(to, awaited))
-}
-
-fn is_at_rest(to: &Core, awaited: Awaited) -> bool {
-    let protocol = to.protocol();
-    protocol.suspensions() > 0 && (awaited == Awaited::Room || !protocol.runs_code())
+    let supervisor = parent.core().protocol();
+    let restarts = supervisor.restarts_after(to.id, code.id);
+    let stops = supervisor.stops_after(to.id, code.id);
+    // A suspension may still be on its way.
+    let surely_suspended = restarts || supervisor.suspensions() > 0;
+    drop(supervisor);
+    let is_at_rest = || {
+        let protocol = to.protocol();
+        let is_suspended = surely_suspended || protocol.suspensions() > 0;
+        is_suspended && (awaited == Awaited::Room || !protocol.runs_code())
+    };
+    // It may come to rest while this is noted.
+    (restarts || stops) && (is_at_rest() || (to.wakes_at_rest(waiting) && is_at_rest()))
 }

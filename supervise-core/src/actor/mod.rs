@@ -53,8 +53,9 @@ pub use self::death_watch::{AnyActor, Terminated};
 pub use self::definition::Durable;
 pub use self::definition::{
     Actor, Built, DEFAULT_STOP_TIMEOUT, DecidedBy, Decides, DecidesAll, DeclarationDecidedBy,
-    EscalationsDecidedBy, FailsWith, FailuresDecidedBy, InitializationFailed, NeverFails, NeverRestarts, RefOf,
-    Ruled, SupervisedBy, Supervisor, WatchableBy, Watches, WatchesAny,
+    EscalatedErrorDecidedBy, EscalationsDecidedBy, FactoryErrorDecidedBy, FailsWith, FailuresDecidedBy,
+    InitializationFailed, NeverFails, NeverRestarts, RefOf, Ruled, SupervisedBy, Supervisor, WatchableBy, Watches,
+    WatchesAny,
 };
 pub(crate) use self::description::ActorDescription;
 pub use self::description::{ActorType, DeciderTable, Rule};
@@ -74,7 +75,7 @@ pub use self::request::{
 };
 pub use self::rules::{HasOneRuleFor, HasOneSpellingAndWholeTypeLastFor, HasOneSpellingFor};
 #[cfg(feature = "durable")]
-pub use self::stored::Keyed;
+pub use self::stored::{Asking, Keyed, Sender};
 pub use self::system::{ActorSystem, ActorSystemBuilder, RuntimeGone, StartError};
 pub use self::table::{
     AddRuleFor, DecidesByOuterType, DefaultTable, StoppingTable, SupervisionTable, TotalTable, Unchecked,

@@ -100,6 +100,29 @@ impl<A: Actor, T, K> Request<'_, A, T, K> {
     }
 }
 
+#[cfg(feature = "durable")]
+impl<'a, A: Actor, T: Send + 'static> Request<'a, A, T> {
+    /// Asks with a key. See [`Keyed`](crate::Keyed).
+    pub(in crate::actor) fn ask_keyed(mut self, key: String) -> stored::Asking<'a, T> {
+        Box::pin(async move {
+            let asker = std::future::poll_fn(|cx| Poll::Ready(cx.waker().clone())).await;
+            let to = self.to;
+            if to.is_woken_by(&asker) {
+                return Err(AskError::AskedItself(Box::new(to.path())));
+            }
+            let asking = waits_for::asked_by(&asker);
+            let mut answer = self.attach(Some(asker), asking);
+            answer.is_awaited(to).map_err(AskError::AskedInCircle)?;
+            let name = A::message_name(&self.message);
+            let asking = stored::asking(to, self.message, answer, Some(key));
+            match to.core().ask_timeout() {
+                None => asking.await,
+                Some(limit) => AskWithin::new(Ask(AskState::Stored(asking)), to, name, limit).await,
+            }
+        })
+    }
+}
+
 impl<'a, A: Actor, T: Send + 'static, K> Request<'a, A, T, K> {
     /// Sends the message without waiting for a reply. The handler's reply is dropped.
     ///
@@ -119,7 +142,9 @@ impl<'a, A: Actor, T: Send + 'static, K> Request<'a, A, T, K> {
     ///
     /// # Errors
     ///
-    /// If the actor has stopped. The error holds the message.
+    /// If the actor has stopped. Also, with `MailboxFull`, if the actor makes no room before the sender's own handler has returned, and
+    /// its mailbox is full beyond its bound (rule
+    /// [14.8](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-14.8)). The error holds the message.
     ///
     /// # Cancel safety
     ///
@@ -261,8 +286,12 @@ impl<A: Actor, T> Unpin for Ask<'_, A, T> {}
 impl<A: Actor, T: Send + 'static> Future for Ask<'_, A, T> {
     type Output = Result<T, AskError>;
 
+    #[inline]
     fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
-        self.poll_with(true, cx)
+        match &mut self.0 {
+            AskState::Waiting(answer, to) => answer.poll_unless_held_up(to, cx),
+            _ => self.poll_with(true, cx),
+        }
     }
 }
 
@@ -349,7 +378,7 @@ impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
             unreachable!("called with a request")
         };
         let (to, name) = (request.to, A::message_name(&request.message));
-        self.0 = AskState::Stored(stored::asking(to, request.message, answer));
+        self.0 = AskState::Stored(stored::asking(to, request.message, answer, None));
         if limited && let Some(limit) = to.core().ask_timeout() {
             let asking = Ask(std::mem::replace(&mut self.0, AskState::Done));
             self.0 = AskState::Limited(Box::new(AskWithin::new(asking, to, name, limit)));

@@ -12,7 +12,7 @@ macro_rules! rules {
         /// `#[supervise]` writes it. Its name says what to do when rustc refuses two impls of it, because rules spell one type in two ways.
         #[diagnostic::on_unimplemented(
             message = "`{Self}` has no supervision rule for the failure `{E}`",
-            label = "this child can fail with `{E}`, or escalate it, and `{Self}` does not say what happens then",
+            label = "this child can fail with `{E}`, and `{Self}` does not say what happens then",
             note = "add a rule: `#[supervise(.., on({E}) = Restart)]` on `{Self}` (or `Resume`, `Stop`, `Escalate`)",
             note = "if a handler only answers with this error, return it as `Reply<Result<_, {E}>>`: then it is no failure, and needs no rule"
         )]

@@ -28,7 +28,7 @@ hints! {
     StopsByItself:
         "a `{Self}` has a method for each message, and the other methods of refs are those of `actor_ref()`",
         "call `.actor_ref()` first",
-        "write `r.actor_ref().stop()` or, in its parent, `ctx.stop(&r)`";
+        "write `r.actor_ref().stop()` or, in a method of its parent with the parameter `ctx: &mut Context<Self>`, `ctx.stop(&r)`";
     TellsItsState:
         "a `{Self}` has a method for each message, and the other methods of refs are those of `actor_ref()`",
         "call `.actor_ref()` first",

@@ -13,6 +13,8 @@ mod protocol;
 mod settings;
 #[cfg(feature = "durable")]
 mod stored;
+#[rustfmt::skip] // rustc quotes whole lines of it
+pub mod typed;
 
 use std::error::Error;
 use std::fmt;

@@ -54,6 +54,8 @@ impl<K: ChildKey, C: Actor, T: Supervisor> Supervisor for Registry<K, C, T> {
     type Ref = ActorRef<Self>;
     const STRATEGY: Strategy = T::STRATEGY;
     const TABLE: DeciderTable = T::TABLE;
+    /// Only `post_stop` waits, and it comes to its end.
+    const STOP_TIMEOUT: Duration = Duration::from_secs(3600);
 
     fn decide(failure: &Failure, child: &ChildInfo) -> Result<Directive, Failure> {
         T::decide(failure, child)
@@ -103,6 +105,15 @@ impl<K: ChildKey, C: Actor, T: Supervisor> Actor for Registry<K, C, T> {
         Ok(())
     }
 
+    /// All children have ended, so their seats are closed. In slices, because there may be very many (rule 1.9).
+    async fn post_stop(&mut self, _: &mut Context<Self>) -> Result<(), Failure> {
+        let mut closing = self.map.close();
+        while closing.close_some(AT_ONCE) {
+            tokio::task::yield_now().await;
+        }
+        Ok(())
+    }
+
     async fn terminated(&mut self, gone: Terminated, ctx: &mut Context<Self>) -> Result<(), Failure> {
         let child = gone.subject();
         if let Some(seat) = child.core().seat() {
@@ -119,7 +130,7 @@ pub(super) struct CloseAtEnd<K: ChildKey, C: Actor>(pub(super) Arc<SeatMap<K, C>
 
 impl<K: ChildKey, C: Actor> Drop for CloseAtEnd<K, C> {
     fn drop(&mut self) {
-        self.0.close();
+        drop(self.0.close());
     }
 }
 
@@ -127,7 +138,7 @@ impl<K: ChildKey, C: Actor> Drop for CloseAtEnd<K, C> {
 impl<K: ChildKey, C: Actor, T> Drop for Registry<K, C, T> {
     fn drop(&mut self) {
         if !self.restarting {
-            self.map.close();
+            drop(self.map.close());
         }
     }
 }

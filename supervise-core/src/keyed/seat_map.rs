@@ -5,7 +5,7 @@
 //! 2. A seat is removed by its identity and by the hash with which it was inserted, so a key whose hash changes does not leave
 //!    its seat behind.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, VecDeque, hash_map, vec_deque};
 use std::hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState};
 use std::slice;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -196,22 +196,43 @@ impl<K: ChildKey, C: Actor> SeatMap<K, C> {
         seats.draining && seats.count == 0
     }
 
-    /// Closes the map: there is no supervisor for a child any more.
-    pub(super) fn close(&self) {
-        let (by_hash, _sweeps) = {
+    /// Closes the map: there is no supervisor for a child any more. The seats are closed by what this returns.
+    pub(super) fn close(&self) -> Closing<K, C> {
+        let (by_hash, sweeps) = {
             let mut seats = self.seats();
             seats.closed = true;
             seats.count = 0;
             (std::mem::take(&mut seats.by_hash), std::mem::take(&mut seats.sweeps))
         };
-        for seat in by_hash.values().flat_map(Bucket::seats) {
-            seat.close();
-        }
+        Closing { seats: by_hash.into_values(), sweeps: sweeps.into_iter() }
     }
 
     fn seats(&self) -> MutexGuard<'_, Seats<K, C>> {
         // No user code runs under this lock, so it cannot be poisoned half-way.
         self.seats.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Closes the seats of a map that is closed, a few at a time. Dropping it closes the others at once.
+pub(super) struct Closing<K: ChildKey, C: Actor> {
+    seats: hash_map::IntoValues<u64, Bucket<K, C>>,
+    sweeps: vec_deque::IntoIter<Arc<Seat<K, C>>>,
+}
+
+impl<K: ChildKey, C: Actor> Closing<K, C> {
+    /// Closes about so many seats. Returns whether some are left.
+    pub(super) fn close_some(&mut self, number: usize) -> bool {
+        for bucket in self.seats.by_ref().take(number) {
+            bucket.seats().iter().for_each(|seat| seat.close());
+        }
+        self.sweeps.by_ref().take(number).for_each(drop);
+        self.seats.len() > 0 || self.sweeps.len() > 0
+    }
+}
+
+impl<K: ChildKey, C: Actor> Drop for Closing<K, C> {
+    fn drop(&mut self) {
+        self.close_some(usize::MAX);
     }
 }
 

@@ -221,13 +221,12 @@ impl<M, C, S, R> SendWaiter<'_, M, C, S, R> {
 
 /// A sender that stops waiting admits the next one.
 impl<M, C, S, R> Drop for SendWaiter<'_, M, C, S, R> {
+    #[inline]
     fn drop(&mut self) {
-        let Some(ticket) = self.ticket else { return };
-        let mut lanes = self.mailbox.lock();
-        let left = self.mailbox.leave(&mut lanes, ticket);
-        drop(lanes);
-        drop(left);
-        self.mailbox.let_senders_in();
+        if self.ticket.is_some() {
+            self.give_up(self.mailbox.lock());
+            self.mailbox.let_senders_in();
+        }
     }
 }
 

@@ -10,12 +10,13 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
         self.system_waits.load(Ordering::Acquire)
     }
 
-    /// Takes the first message of the system lane.
+    /// Takes the first message of the system lane. Sets `looked` if the user lane is empty, so that the cell need not look.
     #[inline(never)]
-    pub(crate) fn take_system(&self) -> Option<S> {
+    pub(crate) fn take_system(&self, looked: &mut bool) -> Option<S> {
         let mut lanes = self.lock();
         let message = lanes.system.pop();
         self.system_waits.store(!lanes.system.is_empty(), Ordering::Release);
+        *looked |= lanes.user.is_empty();
         message
     }
 

@@ -163,6 +163,7 @@ impl Peer<'_> {
                     self.link.step(Input::Broke);
                 }
             }
+            Note::GivenUp { asks } => asks.into_iter().for_each(|ask| self.link.given_up(self.mine, ask)),
             Note::Gone { uid } => self.link.gone(uid, &EndReason::Unknown),
             Note::Signal { uid, signal } => {
                 let Some(actor) = self.link.node().exported(uid) else { return };

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::association::{Association, Effect, Frame, Input, Number, Refusal, Why};
+use super::association::{Association, Effect, Frame, Input, Number, Packet, Refusal, Why};
 use super::codec::{Abandon, Pending, RemoteHandler, error};
 use super::node::NodeCore;
 use super::proxy;
@@ -90,6 +90,12 @@ struct State {
     /// When it was found out whose askers have given up.
     looked_at_asks: Duration,
 }
+
+/// How many packets wait for room in the engine, at most, if those of the window are fewer.
+const OUTBOX: usize = 4096;
+
+/// How many asks one note names, at most.
+const GIVEN_UP: usize = 4096;
 
 /// How often it is found out whose askers have given up, at most.
 const LOOK_AT_ASKS: Duration = Duration::from_millis(500);
@@ -207,7 +213,12 @@ impl Link {
         let node = || Arc::clone(self.peer.text());
         for effect in effects {
             match effect {
-                Effect::Transmit(packet) => state.outbox.push_back(encode(&packet)),
+                Effect::Transmit(packet) => {
+                    // Who misses a greeting or a goodbye gets another one, or loses patience.
+                    if state.outbox.len() < OUTBOX || matches!(packet, Packet::Frames { .. }) {
+                        state.outbox.push_back(encode(&packet));
+                    }
+                }
                 Effect::Up { mine, .. } => {
                     self.put(Work::Up(mine));
                     after.events.push(Event::NodeUp { node: node() });
@@ -294,10 +305,31 @@ impl Link {
         let abandoned: Vec<u64> =
             state.kept.asks.iter().filter(|(_, pending)| pending.is_abandoned()).map(|(ask, _)| *ask).collect();
         let given_up: Vec<Pending> = abandoned.iter().filter_map(|ask| state.kept.asks.remove(ask)).collect();
+        for asks in abandoned.chunks(GIVEN_UP) {
+            // An error means that there is no association.
+            let _over = state.association.send(Frame::Note(bytes(&Note::GivenUp { asks: asks.to_vec() })));
+        }
         state.association.forget_asks(abandoned);
         drop(state);
-        drop(given_up);
+        if !given_up.is_empty() {
+            drop(given_up);
+            self.flush();
+        }
         self.step(Input::Tick);
+    }
+
+    /// An asker of the peer's waits no more.
+    pub(super) fn given_up(&self, mine: Number, ask: u64) {
+        let mut state = self.state();
+        if state.association.numbers().is_none_or(|numbers| numbers.0 != mine) {
+            return;
+        }
+        state.association.forget_answer(ask);
+        let answering = state.kept.answering.remove(&ask);
+        drop(state);
+        if let Some(answering) = answering {
+            answering.abandon();
+        }
     }
 
     // ---- frames ------------------------------------------------------------------------------------------------------
@@ -488,6 +520,12 @@ impl Link {
     /// How many proxies there are.
     pub(super) fn count(&self) -> usize {
         self.state().kept.proxies.len()
+    }
+
+    /// How many packets wait for room in the engine.
+    #[cfg(all(test, feature = "testkit"))]
+    pub(super) fn outbox(&self) -> usize {
+        self.state().outbox.len()
     }
 
     /// How many asks wait for their answers.

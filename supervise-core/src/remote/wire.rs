@@ -41,6 +41,8 @@ pub(super) enum Note {
     Gone { uid: u64 },
     /// What `stop`, `poison` and `kill` of a ref do.
     Signal { uid: u64, signal: Signal },
+    /// The askers of these asks wait no more.
+    GivenUp { asks: Vec<u64> },
     /// The actor has this name now, or not any more.
     Named { name: String, actor: WireRef, is_taken: bool },
 }

@@ -37,6 +37,7 @@ pub(crate) fn block(arguments: TokenStream, mut item: Syntax, errors: &mut Error
     let krate = arguments.krate.value.unwrap_or_else(facade);
     let implements = arguments.implements.value.unwrap_or_default();
     let remote = arguments.remote;
+    let given_remote = remote.given().cloned();
     let arguments = arguments.message.value.unwrap_or_default();
     if let Some((of_trait, _)) = &item.of_trait {
         let actor = written(&item.self_ty);
@@ -110,7 +111,10 @@ pub(crate) fn block(arguments: TokenStream, mut item: Syntax, errors: &mut Error
     if block.remote.is_some() && !block.generics.params.is_empty() {
         let message = "a generic actor cannot be `remote`, because its name on the wire would stand for many types: remove the parameters, and write \
                        a type in their place, or remove `remote` if the actor is used on one machine only";
-        errors.at(&block.generics.params, message);
+        match &given_remote {
+            Some(given) => errors.add(given.error(message)),
+            None => errors.at(&block.generics.params, message),
+        }
         block.remote = None;
     }
     block.keeps_replies = members.iter().any(|member| mentions(member.to_token_stream(), handler::SLOT));

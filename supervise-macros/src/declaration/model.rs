@@ -77,8 +77,13 @@ impl Declaration {
         let significant =
             errors.count() > 0 || self.children.iter().any(|child| child.arguments.significant.given().is_some());
         if let (Some(given), false) = (strategy.arguments.auto_shutdown.given(), significant) {
-            let message = "`auto_shutdown` has no effect, because no child is significant: add `significant` to a \
-                           `#[child(..)]`, or remove `auto_shutdown`";
+            let sample = self.children.first().map_or_else(String::new, |child| {
+                format!(", such as `#[child(.., significant)]` above `{}`", child.field)
+            });
+            let message = format!(
+                "`auto_shutdown` has no effect, because no child is significant: add the word `significant` to the `#[child(..)]` of each child \
+                 whose end counts{sample}, or remove `auto_shutdown` if the actor should outlive its children"
+            );
             errors.add(given.error(message));
         }
         let mut names = Vec::new();

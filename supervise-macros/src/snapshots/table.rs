@@ -186,7 +186,7 @@ where
 #[automatically_derived]
 impl<__P> ::supervise::EscalationsDecidedBy<__P> for Standings
 where
-    __P: ::supervise::Decides<io::Error>,
+    io::Error: ::supervise::EscalatedErrorDecidedBy<__P>,
 {}
 #[allow(deprecated)]
 #[automatically_derived]

@@ -45,7 +45,7 @@ pub(super) struct EffectRunner<A: Actor> {
     pub(super) cell: Arc<Cell<A::Message>>,
     /// The entries taken from the user lane.
     user: Lane<A::Message, Control>,
-    /// Whether entries were taken from the lane in this turn.
+    /// Whether all entries were taken from the lane in this turn.
     looked: bool,
     /// How many messages were handled in this turn.
     pub(super) handled: u32,
@@ -241,7 +241,7 @@ impl<A: Actor> EffectRunner<A> {
             return None;
         }
         self.supervised += 1;
-        self.cell.mailbox.take_system()
+        self.cell.mailbox.take_system(&mut self.looked)
     }
 
     fn step_while_parked(&mut self, input: Input<'_, AnyActorRef, Failure>) {
@@ -393,7 +393,8 @@ impl<A: Actor> EffectRunner<A> {
     }
 
     /// Puts a control at the tail of the actor's own user lane.
-    pub(super) fn enqueue(&self, control: Control) {
+    pub(super) fn enqueue(&mut self, control: Control) {
+        self.looked = false;
         // The lane is open, because only this cell closes its mailbox.
         let _open = self.cell.mailbox.push_control(control);
     }

@@ -27,7 +27,7 @@ pub(super) struct Rare {
     /// The seat, if the actor is a child that has a key.
     seat: OnceLock<Arc<dyn AnySeat>>,
     waits: Waits,
-    /// The code of siblings that is woken when the actor is suspended and has come to rest.
+    /// The code of siblings that is woken when the actor has come to rest.
     at_rest: Mutex<Vec<Waker>>,
     /// The queue of a durable mailbox.
     #[cfg(feature = "durable")]
@@ -228,7 +228,7 @@ impl Core {
         self.rare_so_far().map_or_else(Vec::new, |rare| rare.waits.whom())
     }
 
-    /// Wakes this code when the actor is suspended and may have come to rest. Returns whether it will: an actor that has stopped itself
+    /// Wakes this code when the actor has come to rest. Returns whether it will: an actor that has stopped itself
     /// and needs nothing else ends anyway.
     pub(crate) fn wakes_at_rest(&self, code: &Waker) -> bool {
         let Some(rare) = self.rare() else { return false };

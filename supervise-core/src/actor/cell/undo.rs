@@ -98,14 +98,14 @@ impl Words {
 pub(super) fn take_superseded(lane: &mut VecDeque<System>) -> Vec<System> {
     let mut words: HashMap<Uid, Words> = HashMap::new();
     for (at, message) in lane.iter().enumerate() {
-        let (watcher, watches) = match message {
+        let (uid, watches) = match message {
             Watch(watcher) => (watcher.uid(), true),
             Unwatch(watcher) => (watcher.uid(), false),
             _ => continue,
         };
-        match Words::after(words.get(&watcher).copied(), watches, at) {
-            Some(effective) => words.insert(watcher, effective),
-            None => words.remove(&watcher),
+        match Words::after(words.get(&uid).copied(), watches, at) {
+            Some(effective) => words.insert(uid, effective),
+            None => words.remove(&uid),
         };
     }
     let mut asked = HashMap::new();
@@ -178,7 +178,7 @@ mod tests {
                 }
             }
         }
-        let left = std::iter::from_fn(|| lanes.take_system()).map(|message| match message {
+        let left = std::iter::from_fn(|| lanes.take_system(&mut false)).map(|message| match message {
             Suspend => 's',
             Resume(None) => 'r',
             Resume(Some(_)) => 'o',
@@ -237,7 +237,7 @@ mod tests {
             let at = watchers.iter().position(|known| known == watcher).expect("a watcher");
             i32::try_from(at + 1).expect("few watchers")
         };
-        let left = std::iter::from_fn(|| subject.mailbox().take_system()).map(|message| match message {
+        let left = std::iter::from_fn(|| subject.mailbox().take_system(&mut false)).map(|message| match message {
             Watch(watcher) => number(&watcher),
             Unwatch(watcher) => -number(&watcher),
             _ => 0,
@@ -252,9 +252,13 @@ mod tests {
     async fn watchers_that_take_turns_do_not_pile_up() {
         let left = left_after(|subject, watchers| {
             for _ in 0..1_000 {
-                watchers.iter().for_each(|watcher| subject.send_system(Watch(watcher.clone())));
+                for watcher in watchers {
+                    subject.send_system(Watch(watcher.clone()));
+                }
                 subject.send_system(Suspend);
-                watchers.iter().for_each(|watcher| subject.send_system(Unwatch(watcher.clone())));
+                for watcher in watchers {
+                    subject.send_system(Unwatch(watcher.clone()));
+                }
                 subject.send_system(Resume(None));
             }
         });

@@ -31,7 +31,7 @@ fn reference(random: &mut Rng) -> WireRef {
 
 /// The body of a frame: good, or a mutant.
 fn body(random: &mut Rng) -> Vec<u8> {
-    let mut body = match random.u8(..8) {
+    let mut body = match random.u8(..9) {
         0 => bytes(&reference(random)),
         1 => bytes(&Find { path: "/user/plain".to_owned(), actor: "Plain".to_owned() }),
         2 => bytes(&Note::Contract {
@@ -41,6 +41,7 @@ fn body(random: &mut Rng) -> Vec<u8> {
             arguments: vec!["other".to_owned(); random.usize(..3)],
         }),
         3 => bytes(&Note::Gone { uid: edge(random) }),
+        7 => bytes(&Note::GivenUp { asks: vec![edge(random), edge(random)] }),
         4 => bytes(&Note::Signal { uid: edge(random), signal: Signal::Poison }),
         5 => {
             let name = random.u8(..20).to_string();

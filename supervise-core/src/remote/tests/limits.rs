@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::task::{Context as TaskContext, Waker};
 use std::time::{Duration, Instant};
 
@@ -26,6 +27,8 @@ struct Stage {
     sent: Mutex<Option<UnboundedSender<Sent>>>,
     /// `open` never returns.
     hangs: bool,
+    /// How many packets it takes. Then there is no room.
+    room: AtomicUsize,
 }
 
 impl Transport for Stage {
@@ -46,6 +49,9 @@ impl Transport for Stage {
     }
 
     fn send(&self, to: &NodeId, packet: Vec<u8>) -> Result<(), Vec<u8>> {
+        if self.room.fetch_update(SeqCst, SeqCst, |room| room.checked_sub(1)).is_err() {
+            return Err(packet);
+        }
         if let Some(sent) = &*self.sent.lock().unwrap() {
             let _gone = sent.send((to.clone(), packet));
         }
@@ -72,9 +78,22 @@ const MINE: u64 = 7;
 impl Puppet {
     /// A node, and a peer that it has not heard of.
     pub(super) async fn new(settings: impl FnOnce(NodeBuilder) -> NodeBuilder) -> (ActorSystem, Node, Self) {
+        Self::with_room(usize::MAX, settings).await
+    }
+
+    /// As `new`, with an engine that takes so many packets and no more.
+    async fn with_room(
+        room: usize,
+        settings: impl FnOnce(NodeBuilder) -> NodeBuilder,
+    ) -> (ActorSystem, Node, Self) {
         let (give, mut inboxes) = unbounded_channel();
         let (sends, heard) = unbounded_channel();
-        let stage = Stage { inbox: Mutex::new(Some(give)), sent: Mutex::new(Some(sends)), hangs: false };
+        let stage = Stage {
+            inbox: Mutex::new(Some(give)),
+            sent: Mutex::new(Some(sends)),
+            hangs: false,
+            room: AtomicUsize::new(room),
+        };
         let system = ActorSystem::new("stage");
         let node = settings(Node::builder(&system).serve::<Plain>()).join(stage).await.unwrap();
         let inbox = inboxes.recv().await.unwrap();
@@ -273,6 +292,20 @@ async fn a_flood_of_noise_does_not_hold_up_heartbeats() {
         tokio::task::yield_now().await;
     }
     assert_eq!(node.peers().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_peer_that_talks_and_does_not_listen_piles_up_nothing() {
+    let (_system, node, mut puppet) = Puppet::with_room(2, |builder| builder).await;
+    puppet.up().await;
+    puppet.frames(Vec::new());
+    for number in 0..5_000 {
+        puppet.say(&Packet::Hello { from: Puppet::greeting(), mine: number });
+        puppet.say(&Packet::Frames { to: 1, from: 2, sequence: 0, acknowledged: 0, frames: Vec::new() });
+    }
+    settle().await;
+    let waits = node.0.link_of("puppet@puppet:1").unwrap().outbox();
+    assert!(waits <= 4100, "{waits} packets wait for room");
 }
 
 /// What so many peers that say nothing but that they are alive cost in a second.

@@ -35,20 +35,24 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         self.out.is_some() || self.wanted.is_some()
     }
 
-    /// Whether the child `later`, if it is suspended, goes on only after the running code of its sibling `first` has returned: both
-    /// restart with one group of declared children, or both stop, one after another.
+    /// Whether the child `later` is suspended and goes on only after the running code of its sibling `first` has returned, because both
+    /// restart with one group of declared children. Its `Suspend` may still be on its way.
     ///
     /// Rule 14.8.
-    pub fn goes_on_after(&self, later: ChildId, first: ChildId) -> bool {
+    pub fn restarts_after(&self, later: ChildId, first: ChildId) -> bool {
         let (Some(fields), Some(children)) = (&self.fields, &self.children) else { return false };
-        let (Some(waits), Some(runs)) = (children.find(later), children.find(first)) else { return false };
-        let same_delay = || {
-            let schedule = |child: &ChildRecord<R>| child.delayed().map(|delayed| delayed.schedule);
-            schedule(waits).is_some_and(|of_group| schedule(runs) == Some(of_group))
-                && fields.field_of(later).is_some()
-                && fields.field_of(first).is_some()
-        };
-        fields.restart_in_turn(later, first) || same_delay() || (fields.is_in_line(later) && runs.is_dying())
+        let schedule = |child| children.find(child)?.delayed().map(|delayed| delayed.schedule);
+        let is_delayed = || schedule(later).is_some_and(|of_group| schedule(first) == Some(of_group));
+        let is_field = |child| fields.field_of(child).is_some();
+        fields.restart_in_turn(later, first) || (is_field(later) && is_field(first) && is_delayed())
+    }
+
+    /// Whether the child `later` is asked to stop only after its sibling `first` has ended.
+    ///
+    /// Rules 14.4 and 14.8.
+    pub fn stops_after(&self, later: ChildId, first: ChildId) -> bool {
+        let is_in_line = self.fields.as_ref().is_some_and(|fields| fields.is_in_line(later));
+        is_in_line && self.is_dying(first)
     }
 
     /// Whether the actor ended.

@@ -40,7 +40,19 @@ pub(super) fn check(krate: &Path, message: &Ident, method: &mut Method, errors: 
     }
     let message = &message.to_string();
     let context = if uses.may_bind { None } else { Some(context.as_str()) };
-    if let Some(corrected) = (Calls { context, message, errors }).correct(body.stream()) {
+    let parameter = if is_parameter {
+        String::new()
+    } else {
+        format!(", with the context among the parameters, {}", with_context(&method.signature))
+    };
+    let mut calls = Calls { context, message, parameter: &parameter, is_dead: false, errors };
+    let corrected = calls.correct(body.stream());
+    if calls.is_dead {
+        let mut dead = quote_spanned!(Span::mixed_site()=> ::core::unreachable!(););
+        dead.extend(corrected.unwrap_or_else(|| body.stream()));
+        method.body = with_content(body, dead);
+        method.attrs.extend(attributes::ours(quote!(#[allow(unreachable_code, unused_variables)])));
+    } else if let Some(corrected) = corrected {
         method.body = with_content(body, corrected);
     }
 }
@@ -60,22 +72,28 @@ fn context(signature: &Signature) -> (String, bool) {
 
 fn no_context(signature: &Signature) -> String {
     let name = &signature.ident;
-    let mut inputs = Vec::new();
     for input in &signature.inputs {
-        match input {
-            FnArg::Typed(typed) if is_context(&typed.ty) => {
-                return format!(
-                    "the context is called `{}` in `{name}`: write `ctx: {}` among the parameters",
-                    written(&typed.pat),
-                    written(&typed.ty)
-                );
-            }
-            input => inputs.push(written(input).replace(" : ", ": ")),
+        if let FnArg::Typed(typed) = input
+            && is_context(&typed.ty)
+        {
+            return format!(
+                "the context is called `{}` in `{name}`: write `ctx: {}` among the parameters",
+                written(&typed.pat),
+                written(&typed.ty)
+            );
         }
     }
+    format!("`{name}` does not take the context: write {}", with_context(signature))
+}
+
+/// The method's signature with the context.
+fn with_context(signature: &Signature) -> String {
+    let is_other = |input: &&FnArg| !matches!(input, FnArg::Typed(typed) if is_context(&typed.ty));
+    let mut inputs: Vec<String> =
+        signature.inputs.iter().filter(is_other).map(|input| written(input).replace(" : ", ": ")).collect();
     inputs.push("ctx: &mut Context<Self>".to_owned());
     let inputs: Vec<&str> = inputs.iter().map(String::as_str).collect();
-    format!("`{name}` does not take the context: write `fn {name}({})`", joined(&inputs, ", "))
+    format!("`fn {}({})`", signature.ident, joined(&inputs, ", "))
 }
 
 fn with_content(group: &Group, content: TokenStream) -> TokenTree {
@@ -143,6 +161,10 @@ struct Calls<'a> {
     context: Option<&'a str>,
     /// The name of the message enum.
     message: &'a str,
+    /// What to add to the parameters for the context, if it is missing.
+    parameter: &'a str,
+    /// Whether rustc would report the borrow of `self` once more.
+    is_dead: bool,
     errors: &'a mut Errors,
 }
 
@@ -206,10 +228,15 @@ impl Calls<'_> {
     /// A task of tokio's.
     fn refuse_task(&mut self, arguments: &Group) {
         if let Some(this) = self_in_async(&arguments.stream()) {
-            let message = "a task outlives the handler and cannot use `self`: clone what it reads into variables before, and let it end in a \
-                           message, `ctx.pipe(async move { .. }, |me, value| me.store(value))`, whose handler \
-                           `#[handler] fn store(&mut self, value: T)` changes `self`";
+            let message = format!(
+                "a task outlives the handler and cannot use `self`: clone what it reads into variables before, and write \
+                 `{}.pipe(async move {{ .. }}, |me, value| me.store(value))` in place of `tokio::spawn(..)`{}; the output of the future goes \
+                 to `#[handler] fn store(&mut self, value: T)`, which changes `self`",
+                self.context.unwrap_or("ctx"),
+                self.parameter
+            );
             self.errors.at_span(this, message);
+            self.is_dead = true;
         }
     }
 
@@ -228,6 +255,7 @@ impl Calls<'_> {
                            ref with `let feed = self.feed.clone();` (`self.feed.actor()` if it is a declared child), and write \
                            `async move { feed.fetch().await }`";
             self.errors.at_span(this, message);
+            self.is_dead = true;
         }
     }
 
@@ -274,6 +302,7 @@ impl Calls<'_> {
                     "a factory outlives this method, because it runs at each restart, and cannot use `self`: {mend}"
                 );
                 self.errors.at_span(this, message);
+                self.is_dead = true;
             }
         }
     }

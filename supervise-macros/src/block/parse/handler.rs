@@ -98,7 +98,7 @@ pub(crate) fn redeliveries(setting: &Setting, example: &'static str, _: &mut Err
 fn check_receiver(signature: &Signature, errors: &mut Errors) {
     match signature.receiver() {
         None => {
-            let message = "a handler is a method of the actor: make `&self` or `&mut self` its first parameter";
+            let message = "a handler is a method of the actor: make `&mut self` its first parameter, or `&self` if it only reads the actor's fields";
             errors.at(&signature.ident, message);
         }
         Some(receiver) if borrowed(receiver).is_none() => {

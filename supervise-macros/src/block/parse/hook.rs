@@ -136,7 +136,7 @@ fn outcome(role: &str, signature: &Signature, errors: &mut Errors) -> Outcome {
 }
 
 fn check_receiver(role: &str, signature: &Signature, errors: &mut Errors) {
-    let mend = "is a method of the actor: make `&mut self` or `&self` its first parameter";
+    let mend = "is a method of the actor: make `&mut self` its first parameter, or `&self` if it only reads the actor's fields";
     match signature.receiver() {
         Some(receiver) if borrowed(receiver).is_some() => {}
         Some(receiver) => errors.at(receiver, format!("a {role} {mend}")),

@@ -5,7 +5,8 @@ use quote::{ToTokens, format_ident};
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
 use syn::{
-    Attribute, Data, ExprClosure, Field, Fields, GenericArgument, LitInt, LitStr, Meta, PathArguments, Type,
+    Attribute, Data, Expr, ExprClosure, Field, Fields, GenericArgument, LitInt, LitStr, Meta, PathArguments, Stmt,
+    Type,
 };
 
 use crate::attributes::{self, Given};
@@ -14,7 +15,7 @@ use crate::declaration::model::{Child, ChildKind};
 use crate::errors::Errors;
 use crate::grammar::Arguments;
 use crate::grammar::arguments::ChildArguments;
-use crate::settings::{Setting, written};
+use crate::settings::{Setting, shortened, written};
 use crate::spans;
 use crate::syntax::{self, bare};
 use crate::value::{Value, value};
@@ -120,6 +121,39 @@ fn constructed(actor: &Type) -> String {
     format!("{}::new()", written(&actor))
 }
 
+/// Refuses a factory that does not take what the runtime gives it: the key of a keyed child, and nothing otherwise.
+fn check_factory(make: &ExprClosure, kind: &ChildKind, errors: &mut Errors) -> Option<()> {
+    let Expr::Closure(factory) = last(&make.body) else { return Some(()) };
+    let body = shortened(&written(&factory.body), "..");
+    let message = match (kind, factory.inputs.len()) {
+        (ChildKind::Keyed(_), 1) | (ChildKind::Actor | ChildKind::Pattern, 0) => return Some(()),
+        (ChildKind::Keyed(key), _) => {
+            let key = written(key);
+            format!(
+                "the factory of keyed children gets the child's key: write `|_| |_| {body}`, or `|_| |key: &{key}| {body}` if it uses the key"
+            )
+        }
+        (ChildKind::Actor | ChildKind::Pattern, _) => format!(
+            "the factory of a single child takes no parameters: write `|_| || {body}`, or `|this| || ..` if it uses the parent"
+        ),
+    };
+    errors.at_span(spans::of(factory), message);
+    None
+}
+
+/// The last expression of a block, or the expression itself.
+fn last(expression: &Expr) -> &Expr {
+    match expression {
+        Expr::Block(block) => match block.block.stmts.last() {
+            Some(Stmt::Expr(inner, None)) => last(inner),
+            _ => expression,
+        },
+        Expr::Paren(inner) => last(&inner.expr),
+        Expr::Group(inner) => last(&inner.expr),
+        other => other,
+    }
+}
+
 /// How to have a child in an enum's field.
 fn spawn(field: &Field) -> String {
     let mut actor = actor_of(&field.ty).unwrap_or_else(|| field.ty.clone());
@@ -200,11 +234,20 @@ fn child(field: &Field, attribute: &Attribute, errors: &mut Errors) -> Option<Ch
         return None;
     }
     if make.inputs.len() != 1 {
-        let message = "the first closure takes the parent, runs once for each of its instances, and returns the child's \
-                       factory: write `|this| || Reader::new()`, or `|_| ..` if it does not use the parent";
+        let factory = if let Expr::Closure(_) = &*make.body {
+            written(&make.body)
+        } else {
+            format!("|| {}", written(&make.body))
+        };
+        let factory = shortened(&factory, "|| ..");
+        let message = format!(
+            "the first closure takes the parent, runs once for each of its instances, and returns the child's factory: write `|_| {factory}`, \
+             or `|this| {factory}` if it uses the parent"
+        );
         errors.at_span(spans::of(&make), message);
     }
     let (kind, actor) = held?;
+    check_factory(&make, &kind, errors)?;
     let (cfgs, arguments) = (attributes::cfgs(&field.attrs), ChildArguments::read(rest, errors));
     let child = Child { cfgs, kind, actor, make, arguments, field: ident };
     child.check_kind(errors);

@@ -48,7 +48,7 @@ fn own_coverage(
     let (parent, mut upwards) = with_parent(generics);
     let escalations = table.escalations();
     for ty in &escalations.types {
-        require(&mut upwards, quote!(#parent: #krate::Decides<#ty>));
+        require(&mut upwards, quote!(#ty: #krate::EscalatedErrorDecidedBy<#parent>));
     }
     if permanent && table.strategy.escalates_at_limit() {
         require(&mut upwards, quote!(#parent: #krate::Decides<#krate::PermanentEnded>));

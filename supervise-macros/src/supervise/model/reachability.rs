@@ -76,7 +76,7 @@ impl<'a> Earlier<'a> {
         let key = written(&key);
         if self.whole.contains(&key) {
             let mend = if text == key {
-                "remove this one, or that one if this is what you mean".to_owned()
+                "remove one of the two, and keep the one whose directive you mean".to_owned()
             } else {
                 format!("move `on({text})` before that rule")
             };
@@ -86,7 +86,7 @@ impl<'a> Earlier<'a> {
         if let Some((variant, whole)) = variant(pattern) {
             if self.variants.contains(&variant) && !self.patterns.contains(&text) {
                 let mend = if whole {
-                    "remove this one, or that one if this is what you mean".to_owned()
+                    "remove one of the two, and keep the one whose directive you mean".to_owned()
                 } else {
                     format!("move `on({text})` before that rule")
                 };
@@ -112,7 +112,7 @@ impl<'a> Earlier<'a> {
     fn add(&mut self, rule: &Rule, text: String, errors: &mut Errors) {
         if self.patterns.contains(&text) {
             let message = format!(
-                "{NEVER}: an earlier rule matches `{text}`; remove this one, or that one if this is what you mean"
+                "{NEVER}: an earlier rule matches `{text}`; remove one of the two, and keep the one whose directive you mean"
             );
             errors.at(&rule.tokens, message);
         }

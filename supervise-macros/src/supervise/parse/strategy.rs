@@ -132,6 +132,7 @@ fn exponential(setting: &Setting, errors: &mut Errors) -> syn::Result<Backoff> {
         let message = format!("`min` ({}) is longer than `max` ({}): swap them", spoken(*min), spoken(*max));
         return Err(setting.error(message));
     }
+    let given = arguments.give_up_after.given().cloned();
     let (jitter, reset, give_up_after) =
         (arguments.jitter.value, arguments.reset_after.value, arguments.give_up_after.value);
     if let Some(limit) = give_up_after.as_ref().and_then(Value::literal).filter(|_| !failed) {
@@ -141,12 +142,23 @@ fn exponential(setting: &Setting, errors: &mut Errors) -> syn::Result<Backoff> {
         };
         let shorter = |(_, other): &(&str, &Duration)| limit <= *other;
         if let Some((name, other)) = max.literal().map(|max| ("max", max)).into_iter().chain(quiet).find(shorter) {
+            let reason = match name {
+                "max" => "a single delay could use up all of this time".to_owned(),
+                _ => format!(
+                    "two failures less than {} apart belong to one series, so two failures could use up all of this time",
+                    spoken(*other)
+                ),
+            };
             let message = format!(
-                "`give_up_after` ({}) must be longer than `{name}` ({}), or a child that fails twice in a long time is given up: write a longer time for `give_up_after`",
+                "`give_up_after` ({}) must be longer than `{name}` ({}), because {reason}: write a longer time, such as `give_up_after = \"{}\"`",
                 spoken(*limit),
-                spoken(*other)
+                spoken(*other),
+                spoken(other.saturating_mul(2))
             );
-            return Err(setting.error(message));
+            return Err(match &given {
+                Some(given) => given.error(message),
+                None => setting.error(message),
+            });
         }
     }
     let growth = model::Growth::Exponential { min, max, jitter, reset, give_up_after };
