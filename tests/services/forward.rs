@@ -25,7 +25,7 @@ impl Back {
 
     #[handler]
     async fn hang(&self) {
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }
 

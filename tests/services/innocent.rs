@@ -97,13 +97,13 @@ struct Slow;
 impl Slow {
     #[handler]
     async fn hang(&self) {
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 
     #[handler]
     async fn hang_with(&self, reply: ReplyTo<u32>) {
         let _kept = reply;
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 
     #[handler]

@@ -21,7 +21,7 @@ impl Clerk {
 
     #[handler]
     async fn hang(&self) {
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }
 
