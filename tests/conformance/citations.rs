@@ -22,7 +22,7 @@ enum Citing {
 /// Every rule must be cited by each of these.
 const REQUIRED: &[Citing] = &[Citing::Tests, Citing::Code];
 
-const SOURCES: [(Citing, &str); 12] = [
+const SOURCES: [(Citing, &str); 13] = [
     (Citing::Tests, "tests/conformance"),
     (Citing::Tests, "tests/console"),
     (Citing::Tests, "tests/remote"),
