@@ -1,4 +1,4 @@
-//! What a later release makes of what an earlier one has stored.
+//! How a later release reads messages that an earlier one has stored.
 //!
 //! Rule 27.12.
 
@@ -167,7 +167,7 @@ async fn dur_21_what_cannot_be_decoded_is_handled_after_a_fix(system: &TestSyste
     assert_eq!(world.begun(), [1, 1002, 4]);
 }
 
-/// DUR-22 is a part of DUR-20, and this its other half: the new name is what is stored.
+/// DUR-22, the other half of DUR-20: messages are stored under the new name.
 #[supervise::test]
 async fn dur_22_a_renamed_handler_is_stored_under_its_new_name(system: &TestSystem) {
     let world = World::default();

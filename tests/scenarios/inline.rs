@@ -158,7 +158,7 @@ fn an_inline_handler_runs_in_its_own_runtime_wherever_it_is_asked_from() {
 }
 
 tokio::task_local! {
-    /// Who asks.
+    /// The name of the task that asks.
     static ASKER: &'static str;
 }
 

@@ -70,7 +70,7 @@ pub(crate) enum Invariant {
     /// I24. A child that was told to restart with siblings reports that its instance is replaced. Until then, it is not told to
     /// do so again.
     OneRestartAtATime,
-    /// I25. Each request to restart a cell by hand restarts it at most once, and no cell that its parent stops.
+    /// I25. Each request to restart a cell by hand restarts it at most once, and never if its parent is stopping it.
     ByHandOnce,
 }
 
@@ -177,8 +177,8 @@ impl Watchdog {
         self.by_hand += 1;
     }
 
-    /// Whether this was a declared child at any time. Some of their failures are answered without a decision, so that
-    /// only I3 and I4 tell whether they are.
+    /// Whether this was a declared child at any time. Some failures of declared children are answered without a
+    /// decision; only I3 and I4 check those answers.
     pub(crate) fn was_field(&self, child: ChildId) -> bool {
         self.fields.ever.contains(&child)
     }
@@ -484,7 +484,7 @@ impl Watchdog {
         Ok(())
     }
 
-    /// Nothing more can happen by itself.
+    /// Checks a world in which nothing more happens by itself.
     pub(crate) fn at_rest(world: &World) -> Check {
         let mut queued = 0;
         for id in &world.living.members {
@@ -526,7 +526,7 @@ impl Watchdog {
         if queued == 0 { Self::accounts(world) } else { Ok(()) }
     }
 
-    /// The root was stopped and nothing more can happen.
+    /// Checks a world whose root was stopped and in which nothing more can happen.
     pub(crate) fn at_the_end(world: &World) -> Check {
         if let Some(id) = world.living.members.first() {
             return broken(Invariant::NobodyForgotten, format!("{id} lives on: {:?}", world.cell(*id)));

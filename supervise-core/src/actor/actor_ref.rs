@@ -389,17 +389,17 @@ impl<A: Actor> ActorRef<A> {
 }
 
 impl<A> ActorRef<A> {
-    /// A ref that does not keep the actor's cell.
+    /// A ref that does not keep the actor's cell alive.
     pub(crate) fn downgrade(&self) -> WeakActorRef<A> {
         WeakActorRef(Arc::downgrade(&self.cell))
     }
 }
 
-/// A ref that does not keep the cell of an actor that has ended, nor its system. A living actor keeps its own cell.
+/// A ref that does not keep the cell of an ended actor alive, nor its system. A living actor keeps its own cell alive.
 pub(crate) struct WeakActorRef<A>(Weak<dyn TypedCell<A>>);
 
 impl<A> WeakActorRef<A> {
-    /// The ref, unless the actor has ended and nothing else keeps its cell.
+    /// The ref, unless the actor has ended and nothing else keeps its cell alive.
     pub(crate) fn upgrade(&self) -> Option<ActorRef<A>> {
         self.0.upgrade().map(|cell| ActorRef { cell })
     }
@@ -596,8 +596,8 @@ impl AnyActorRef {
         let _waits = self.send_system_unless_undone(message);
     }
 
-    /// As [`send_system`](Self::send_system). Returns whether the message reaches the actor, if it has not ended: it does not if it and
-    /// the one that waited last undo each other.
+    /// Like [`send_system`](Self::send_system). Returns `false` if the message and the one that waited last have
+    /// undone each other, so that the actor gets neither of them.
     pub(crate) fn send_system_unless_undone(&self, message: System) -> bool {
         match self.0.push_system(message) {
             Ok(waits) => waits,

@@ -96,9 +96,10 @@ impl<A: Actor> Context<A> {
         self.cell.core.parent.as_ref()
     }
 
-    /// The delivery of the message that is being handled, if the mailbox is durable and the message is stored. Messages of
-    /// transient handlers, timers and receive timeouts have none. In a handler with `batch` it is that of the last message.
-    /// Rule [27.6](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.6).
+    /// The delivery of the message that is being handled, if the mailbox is durable and the message is stored.
+    /// `None` for messages of transient handlers, timers and receive timeouts. In a handler with `batch`, it is
+    /// the delivery of the last message. Rule
+    /// [27.6](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.6).
     #[cfg(feature = "durable")]
     pub fn delivery(&self) -> Option<crate::durable::Delivery> {
         self.rare.as_ref()?.delivery

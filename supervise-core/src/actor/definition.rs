@@ -346,7 +346,7 @@ pub trait Actor: Supervisor + Send {
         Ok(None)
     }
 
-    /// The message that was stored under this name, or `None` if there is no such handler. `#[actor]` writes it.
+    /// Decodes a message that was stored as `kind`. `None`: no handler has this stored name. `#[actor]` writes it.
     #[cfg(feature = "durable")]
     #[doc(hidden)]
     fn decode(kind: &str, arguments: &Decoder<'_>) -> Result<Option<Self::Message>, CodecError> {
@@ -354,7 +354,7 @@ pub trait Actor: Supervisor + Send {
         Ok(None)
     }
 
-    /// The name of the message that was stored under this name. `#[actor]` writes it.
+    /// The name of the message that was stored as `kind`, for dead letters and events. `#[actor]` writes it.
     #[cfg(feature = "durable")]
     #[doc(hidden)]
     fn stored_message(kind: &str) -> Option<&'static str> {
@@ -442,7 +442,7 @@ where
     message = "`{Self}` has no supervision rule for the failure `{E}`",
     label = "this child can fail with `{E}`, or escalate it, and `{Self}` does not say what happens then",
     note = "add a rule: `#[supervise(.., on({E}) = Restart)]` on `{Self}` (or `Resume`, `Stop`, `Escalate`)",
-    note = "if a handler only answers with this error, return it as `Reply<Result<_, {E}>>`: then it is no failure, and needs no rule"
+    note = "if a handler only answers with this error, return it as `Reply<Result<_, {E}>>`: then it is not a failure and needs no rule"
 )]
 pub trait Decides<E: ?Sized> {}
 
@@ -455,7 +455,7 @@ pub trait Decides<E: ?Sized> {}
     message = "`{Self}` has no supervision rule for the failure `{E}`",
     label = "this child can fail with `{E}`, or escalate it, and `{Self}` does not say what happens then",
     note = "add a rule: `#[supervise(.., on({E}) = Restart)]` on `{Self}` (or `Resume`, `Stop`, `Escalate`)",
-    note = "if a handler only answers with this error, return it as `Reply<Result<_, {E}>>`: then it is no failure, and needs no rule"
+    note = "if a handler only answers with this error, return it as `Reply<Result<_, {E}>>`: then it is not a failure and needs no rule"
 )]
 pub trait HasOneRuleOrOneSpellingFor<E: ?Sized> {}
 

@@ -52,7 +52,7 @@ pub(crate) struct SystemCore {
     observer: Observer,
     guardians: OnceLock<Guardians>,
     end: watch::Sender<End>,
-    /// What the system ends with, if that is a failure.
+    /// The failure that ends the system, if one does.
     failure: OnceLock<Failure>,
     shutdown: ShutdownState,
     termination: Termination,
@@ -62,7 +62,7 @@ pub(crate) struct SystemCore {
     store: OnceLock<Arc<crate::durable::Inbox>>,
     #[cfg(feature = "testkit")]
     activity: super::activity::Activity,
-    /// What dies with the process, for a test that lets it die.
+    /// Tasks to abort when a test simulates the death of the process.
     #[cfg(all(feature = "durable", feature = "testkit"))]
     tasks: std::sync::Mutex<Vec<tokio::task::AbortHandle>>,
 }
@@ -206,8 +206,9 @@ impl ActorSystem {
         self.core.observer.start_spans(level, asks_as_children);
     }
 
-    /// Counts what happens to the actors of each type, as long as the tally lives. It makes no spawn dearer by more than the count.
-    /// Rule [24.2](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-24.2).
+    /// Counts what happens to the actors of each type, as long as the tally lives. Each spawn costs no more than
+    /// that count in addition. Rule
+    /// [24.2](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-24.2).
     pub fn tally(&self) -> Tally {
         self.core.observer.tally()
     }
@@ -528,13 +529,13 @@ impl SystemCore {
         &self.activity
     }
 
-    /// This task dies if the process does.
+    /// Adds a task to those that [`crash`](Self::crash) aborts.
     #[cfg(all(feature = "durable", feature = "testkit"))]
     pub(crate) fn dies(&self, task: tokio::task::AbortHandle) {
         self.tasks.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(task);
     }
 
-    /// The process dies: nothing of this system runs any more.
+    /// Simulates the death of the process: nothing of this system runs any more.
     #[cfg(all(feature = "durable", feature = "testkit"))]
     pub(crate) fn crash(&self) {
         let tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(std::sync::PoisonError::into_inner));

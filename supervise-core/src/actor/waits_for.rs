@@ -187,7 +187,8 @@ mod kept {
         }
     }
 
-    /// Held while an ask is awaited. Its `Drop` drops the edge, so that to drop it is one comparison if there is none, as for most asks.
+    /// Held while an ask is awaited. Dropping it drops the edge. Most asks have no edge, and then the drop is one
+    /// comparison.
     #[derive(Default)]
     pub(crate) struct Wait(ManuallyDrop<Option<Arc<Edge>>>);
 

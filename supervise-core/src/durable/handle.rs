@@ -50,17 +50,17 @@ impl Store {
         self.order(|reply| Order::Quarantined(queue, reply)).await
     }
 
-    /// Takes a message out of the quarantine and puts it last into its queue. Its attempts begin anew. Completes when this is
-    /// durable.
+    /// Takes a message out of the quarantine and puts it last into its queue. Its attempts are counted from 1
+    /// again. Completes when this is durable.
     ///
     /// # Errors
     ///
-    /// See [`Store`]. A message that is not in quarantine is no error.
+    /// See [`Store`]. It is not an error if the message is not in quarantine.
     pub async fn retry(&self, message: MessageId) -> Result<(), StoreError> {
         self.order(|reply| Order::Retry(message, reply)).await
     }
 
-    /// Takes all messages of a queue out of the quarantine, the oldest first, and returns how many these are.
+    /// Takes all messages of a queue out of the quarantine, the oldest first, and returns their number.
     ///
     /// # Errors
     ///
@@ -77,7 +77,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// See [`Store`]. A message that is not in quarantine is no error.
+    /// See [`Store`]. It is not an error if the message is not in quarantine.
     pub async fn discard(&self, message: MessageId) -> Result<(), StoreError> {
         self.order(|reply| Order::Discard(message, reply)).await
     }

@@ -94,7 +94,7 @@ pub(crate) enum News {
     Opened,
 }
 
-/// Who hears the news of a store.
+/// Receives the news of a store.
 pub(crate) trait Listener: Send + Sync {
     fn hear(&self, news: News);
 }

@@ -127,7 +127,7 @@ pub(crate) struct Outlet {
     owed: AtomicU64,
 }
 
-/// What the store said about a claimed queue.
+/// What the store knows about a claimed queue.
 #[derive(Clone)]
 pub(super) struct Claimed {
     pub(super) queue: QueueId,
@@ -163,7 +163,7 @@ impl Outlet {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the store said. It is known before the first message is delivered.
+    /// The facts about the claimed queue. They are known before the first message is delivered.
     pub(super) fn claimed(&self) -> Option<Claimed> {
         self.claimed.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -185,7 +185,7 @@ impl Outlet {
         self.waiting.fetch_add(messages, Ordering::Relaxed);
     }
 
-    /// A message waits no more.
+    /// A message no longer waits.
     pub(crate) fn give_room(&self) {
         let _empty =
             self.waiting.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |waiting| waiting.checked_sub(1));
@@ -276,7 +276,7 @@ impl Outlet {
         self.queue().release();
         self.idle();
         self.inbox.put(Input::Release { outlet: self.number });
-        // Whoever gets the name claims the queue behind that.
+        // A later owner of the name claims the queue after this release.
         self.inbox.release_name(self);
     }
 }

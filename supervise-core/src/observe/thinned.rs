@@ -74,7 +74,7 @@ impl LineCount {
     }
 }
 
-/// What failures have in common that are alike.
+/// What alike failures have in common.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Kind {
     pub(crate) supervisor: ActorPath,

@@ -16,9 +16,9 @@ use super::words::{Count, Span, and_others, count, outcome, reason, short_type, 
 
 /// An actor is stuck if it waits in the same message for this long and other messages wait.
 const STUCK: Duration = Duration::from_secs(5);
-/// So long actors wait for each other.
+/// How long actors wait for each other before that counts as a deadlock.
 const DEADLOCK: Duration = Duration::from_secs(1);
-/// So long in a handler that is not at an await point: it blocks a thread.
+/// An actor blocks a thread if its handler runs for this long without being at an await point.
 const BLOCKS: Duration = Duration::from_secs(1);
 /// How long a start, and an end, may take.
 const SLOW_START: Duration = Duration::from_secs(5);
@@ -27,7 +27,7 @@ const SLOW_END: Duration = Duration::from_secs(10);
 const MANY_WAIT: usize = 1_000;
 const LONG_WAIT: Duration = Duration::from_secs(10);
 const GROWS: u32 = 3;
-/// For how many groups of similar actors cards are made.
+/// How many groups of similar actors get cards.
 const GROUPS: usize = 256;
 /// How many cards there are.
 pub(super) const MOST_CARDS: usize = 16;
@@ -90,13 +90,13 @@ pub(super) struct Card {
     /// The path of the actor, or of the worst of several.
     pub(super) path: String,
     pub(super) actor_type: String,
-    /// Cards of one kind about the same subject, at two looks, are the same card.
+    /// Identifies the card from one look to the next, together with its kind.
     #[cfg_attr(
         not(feature = "tracing"),
         expect(dead_code, reason = "only the log compares the cards of two looks")
     )]
     pub(super) subject: String,
-    /// Since when it is so, as far as that is known.
+    /// Since when the actor has the problem, if that is known.
     pub(super) since: Option<Time>,
     /// Sentences with the numbers that matter. They contain no text of the user.
     pub(super) says: String,
@@ -132,7 +132,7 @@ pub(super) fn ailment(
             return Some(Kind::Deadlock);
         }
         let holds_up = sight.waiting > 0 || waits.is_awaited(sight.key);
-        // For whom it waits is known from the last look, if that found it long in this message.
+        // The last look knows for whom the actor waits, if it found the actor in this message for long enough.
         let is_known = sight.waits_for.is_empty() || waits.get(sight.key).is_some();
         if holds_up && is_known && lasted(mark.message_since, STUCK) {
             return Some(Kind::Stuck);
@@ -235,7 +235,7 @@ pub(super) struct Known<'a> {
     pub(super) failing: Option<&'a Failing>,
     /// The supervisor's path.
     pub(super) supervisor: &'a str,
-    /// Who waited for whom at the last look.
+    /// Which actors waited for which at the last look.
     pub(super) waits: &'a Waits,
     pub(super) now: Time,
 }
@@ -252,7 +252,7 @@ fn weight(kind: Kind, sight: &Sight<'_>, known: &Known<'_>) -> u64 {
     }
 }
 
-/// Since when an actor has its problem.
+/// When the problem of an actor began.
 fn since(kind: Kind, known: &Known<'_>) -> Option<Time> {
     let Known { mark, failing, now, .. } = *known;
     match kind {
@@ -311,7 +311,7 @@ fn says(kind: Kind, sight: &Sight<'_>, known: &Known<'_>) -> String {
     }
 }
 
-/// Who waits for it: `41 actors wait for its answer: order → ledger → conn-2.`
+/// The actors that wait for it: `41 actors wait for its answer: order → ledger → conn-2.`
 fn chain(behind: &Behind) -> String {
     let wait = match behind.actors {
         0 => return String::new(),
@@ -441,7 +441,7 @@ fn near_limit(budget: Budget, known: &Known<'_>) -> String {
 
 fn fallen(fall: &Fall, now: Time) -> Card {
     let used = fall.used.map(|(used, of)| format!("{used} of {of} restarts used"));
-    // Whom the last decision was about.
+    // The child that the last decision was about.
     let whom = fall.passed.last().map_or("it", |top| top);
     let (end, used_before) = match &fall.end {
         Some((Outcome::LimitReached { children }, by)) => {

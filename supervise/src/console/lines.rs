@@ -15,14 +15,14 @@ use super::words::{Span, count};
 /// The target of all lines of this crate.
 const TARGET: &str = "supervise";
 
-/// So long after a line, there is no other one that the same card begins.
+/// How long after a line no other line about the same card begins.
 const QUIET: Duration = Duration::from_secs(60);
-/// After this long, what lasts is said again.
+/// How long after a line it is repeated, if the problem lasts.
 const REMIND: Duration = Duration::from_secs(10 * 60);
 /// How many cards are remembered.
 const MOST: usize = 256;
 
-/// Which cards have a line.
+/// The cards that have had a line.
 #[derive(Debug, Default)]
 pub(super) struct Lines(Vec<Told>);
 
@@ -34,7 +34,7 @@ struct Told {
     since: Time,
     /// The time of the last line.
     at: Time,
-    /// Whether no line has said that it is over.
+    /// Whether the problem lasts: no line has said that it is over.
     is_on: bool,
 }
 
@@ -46,7 +46,7 @@ pub(super) enum Line<'a> {
 }
 
 impl Lines {
-    /// What is to be said after a look. `is_all`: these are all cards.
+    /// Returns the lines to be written after a look. `is_all`: `cards` has all cards.
     pub(super) fn after<'a>(&mut self, cards: &'a [Card], is_all: bool, now: Time) -> Vec<Line<'a>> {
         let mut lines: Vec<Line<'a>> = Vec::new();
         for told in self.0.iter_mut().filter(|told| told.is_on && is_all) {
@@ -83,12 +83,12 @@ impl Told {
     }
 }
 
-/// Whether the line of a failure tells it.
+/// Whether the log line of a failure already reports this.
 fn has_lines_already(kind: Kind) -> bool {
     kind == Kind::BranchDown
 }
 
-/// Says it, and how many actors are not well. A subscriber that panics ends nothing.
+/// Writes a line, with the number of actors that are not well. Contains the panic of a subscriber.
 pub(super) fn say(system: &str, not_well: usize, line: &Line<'_>) {
     let say = || match line {
         Line::Is { kind, path, actors, says } => {
@@ -143,7 +143,7 @@ fn problem(kind: Kind) -> &'static str {
     }
 }
 
-/// What is not so any more. The actor may have gone on, restarted or ended.
+/// Which problem is over. The actor may have continued, restarted or ended.
 fn end(kind: Kind) -> &'static str {
     match kind {
         Kind::Deadlock => "is no longer in a deadlock",

@@ -61,7 +61,7 @@ async fn lost(system: &TestSystem) -> Vec<DeadLetterReason> {
     letters.into_iter().map(reason).collect()
 }
 
-/// Room that abandoned asks take up is free again when their turn has come.
+/// Abandoned asks take up room in the mailbox until the actor reaches them.
 #[supervise::test]
 async fn a_bounded_mailbox_has_room_again(system: &TestSystem) {
     for overflow in [Overflow::Fail, Overflow::DropNewest, Overflow::DropOldest] {

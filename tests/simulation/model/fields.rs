@@ -108,7 +108,7 @@ impl Fields {
         self.place_of(child).is_some_and(|at| self.all[at].spec.restart == RestartType::Temporary)
     }
 
-    /// Whether this child restarts for its own sake: it is none of the fields, or one that is up and may restart.
+    /// Whether this child may restart by itself: it is not a field, or it is a field that is up and may restart.
     pub(super) fn may_restart_alone(&self, child: ChildId) -> bool {
         let field = self.place_of(child).map(|at| &self.all[at]);
         field.is_none_or(|field| field.way == Way::Up && field.spec.restart != RestartType::Temporary)
@@ -433,7 +433,7 @@ impl Model {
                 }
             }
             way => {
-                // What its group wanted of it is done with this.
+                // This also completes what its group wanted of it.
                 match way {
                     Way::Halted => self.fields.all[at].way = Way::Starting,
                     Way::ToHalt | Way::Halting => self.fields.all[at].way = Way::Up,

@@ -11,7 +11,7 @@ impl Model {
     pub(super) fn fail(&mut self, cause: Fault, culprit: Culprit, spared: &BTreeSet<ChildId>) {
         self.suspended += 1;
         self.failed_by.get_or_insert(culprit);
-        // Who has not been resumed since the last failure stays suspended for this one.
+        // Children that have not been resumed since the last failure stay suspended for this one.
         let unresumed =
             if culprit == Culprit::Itself { BTreeSet::new() } else { std::mem::take(&mut self.unresumed) };
         let children: Vec<_> = self.children.iter().map(|(id, child)| (*id, child.actor)).collect();

@@ -64,7 +64,7 @@ impl Other {
     }
 }
 
-/// Decides nothing, and need not.
+/// Has no rule for the feed's errors. rustc does not report that, because the handler is broken.
 #[actor]
 #[supervise(on(std::io::Error) = Stop)]
 struct Parent {

@@ -132,8 +132,8 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         Some(self.children.as_ref()?.find(id)?.delayed()?.due)
     }
 
-    /// At most `most` children from `first` on, in start order, and whether each is new: it has not failed and was not restarted, so that
-    /// the same is known of all of these.
+    /// At most `most` children from `first` on, in start order, and whether each is new. A new child has not
+    /// failed and was not restarted, so nothing else is known about it.
     pub fn some_children(&self, first: ChildId, most: usize) -> impl Iterator<Item = (ChildId, &R, bool)> {
         let children = self.children.as_deref().into_iter();
         let children = children.flat_map(move |children| children.starting_at(first));

@@ -48,7 +48,7 @@ impl Service {
         Self { shared }
     }
 
-    /// Only an action is more than a moment's work: its body has to come.
+    /// Answers a request. Only an action has to wait, because its body must arrive first.
     fn respond<B>(&self, request: Request<B>) -> Answering
     where
         B: http_body::Body + Send + 'static,

@@ -16,13 +16,13 @@ pub(super) struct Lease {
 }
 
 struct State {
-    /// The number of the last renewal. Only who knows it can renew.
+    /// The number of the last renewal. Only a process that knows it can renew the lease.
     revision: u64,
-    /// Until when nobody else can have it.
+    /// Until then, no other process can have the lease.
     until: Instant,
 }
 
-/// Whether somebody else has a lease.
+/// Why the lease was not taken: another process has it, or the attempt failed.
 pub(super) enum Taken {
     Yes,
     Failed(String),
@@ -42,7 +42,7 @@ async fn put(context: &Context, subject: &str, owner: &str, after: u64) -> Resul
 }
 
 impl Lease {
-    /// Takes the lease if nobody has it, or if its last revision is `after`, which was our own.
+    /// Takes the lease if no process has it, or if its last revision is `after`, which is ours.
     pub(super) async fn take(
         context: &Context,
         subject: String,
@@ -57,7 +57,7 @@ impl Lease {
         Ok((Self { state, renewal: renewal.abort_handle() }, revision))
     }
 
-    /// Whether nobody else can have it now.
+    /// Whether no other process can have the lease now.
     pub(super) fn holds(&self) -> bool {
         Instant::now() < lock(&self.state).until
     }
@@ -73,7 +73,7 @@ fn lock(state: &Mutex<State>) -> std::sync::MutexGuard<'_, State> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Renews a lease until somebody else has it.
+/// Renews a lease until another process has it.
 async fn renew(context: Context, subject: String, owner: String, length: Duration, state: Arc<Mutex<State>>) {
     loop {
         tokio::time::sleep(length / 3).await;
@@ -82,7 +82,7 @@ async fn renew(context: Context, subject: String, owner: String, length: Duratio
         match put(&context, &subject, &owner, after).await {
             Ok(revision) => *lock(&state) = State { revision, until: asked + length },
             Err(Taken::Yes) => {
-                // Perhaps it is our own, and its acknowledgement was lost. It ends in any case.
+                // The lease may be our own, if the acknowledgement of a renewal was lost. It ends in any case.
                 return;
             }
             Err(Taken::Failed(_)) => {}
