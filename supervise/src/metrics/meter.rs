@@ -281,8 +281,21 @@ fn reason(reason: DeadLetterReason) -> &'static str {
         DeadLetterReason::MailboxFull => "mailbox_full",
         DeadLetterReason::StashFull => "stash_full",
         DeadLetterReason::Quarantined => "quarantined",
+        DeadLetterReason::Abandoned => "abandoned",
         DeadLetterReason::CircuitOpen => "circuit_open",
         DeadLetterReason::NotFound => "not_found",
+        #[cfg(feature = "durable")]
+        DeadLetterReason::NotAccepted => "not_accepted",
+        #[cfg(feature = "durable")]
+        DeadLetterReason::Damaged => "damaged",
+        #[cfg(feature = "durable")]
+        DeadLetterReason::CrashedTheProcess => "crashed_the_process",
+        DeadLetterReason::Unreachable => "unreachable",
+        DeadLetterReason::TooLarge => "too_large",
+        DeadLetterReason::Unsendable => "unsendable",
+        DeadLetterReason::UnknownMessage => "unknown_message",
+        DeadLetterReason::Untrusted => "untrusted",
+        DeadLetterReason::Undecodable => "undecodable",
         _ => "unknown",
     }
 }
@@ -290,4 +303,38 @@ fn reason(reason: DeadLetterReason) -> &'static str {
 #[expect(clippy::cast_precision_loss, reason = "exact up to 2^53")]
 pub(super) fn float(number: usize) -> f64 {
     number as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rule 24.3.
+    #[test]
+    fn every_reason_of_a_dead_letter_has_a_name_of_its_own() {
+        let reasons = [
+            DeadLetterReason::Stopped,
+            DeadLetterReason::MailboxFull,
+            DeadLetterReason::StashFull,
+            DeadLetterReason::Quarantined,
+            DeadLetterReason::Abandoned,
+            DeadLetterReason::CircuitOpen,
+            DeadLetterReason::NotFound,
+            #[cfg(feature = "durable")]
+            DeadLetterReason::NotAccepted,
+            #[cfg(feature = "durable")]
+            DeadLetterReason::Damaged,
+            #[cfg(feature = "durable")]
+            DeadLetterReason::CrashedTheProcess,
+            DeadLetterReason::Unreachable,
+            DeadLetterReason::TooLarge,
+            DeadLetterReason::Unsendable,
+            DeadLetterReason::UnknownMessage,
+            DeadLetterReason::Untrusted,
+            DeadLetterReason::Undecodable,
+        ];
+        let names: std::collections::BTreeSet<_> = reasons.iter().map(|&of| reason(of)).collect();
+        assert_eq!(names.len(), reasons.len(), "{names:?}");
+        assert!(!names.contains("unknown"), "{names:?}");
+    }
 }
