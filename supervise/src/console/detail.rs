@@ -88,8 +88,9 @@ impl Chooser {
         is_it
     }
 
-    /// Whether this actor, which is not the chosen one, is below it.
-    pub(super) fn is_above(&mut self, glimpse: &Glimpse) -> bool {
+    /// Goes on to this actor, which is not the chosen one. Returns whether it is below the chosen one.
+    #[must_use]
+    pub(super) fn pass(&mut self, glimpse: &Glimpse) -> bool {
         let is_met = self.met == self.names.len();
         self.is_past |= is_met && glimpse.depth() < self.names.len();
         is_met && !self.is_past

@@ -130,7 +130,7 @@ fn walk(system: &ActorSystem, mut look: Look<'_>) -> (Option<View>, bool) {
             if chooser.see(glimpse, look.path()) {
                 let detail = chooser.detail(glimpse, &sight, look.path(), &shown);
                 look.choose(*at, detail);
-            } else if chooser.is_above(glimpse) {
+            } else if chooser.pass(glimpse) {
                 look.add_below(*at, glimpse.waiting() + glimpse.stashed());
             }
         }

@@ -256,7 +256,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         if let Some(fields) = self.fields.as_mut().filter(|fields| fields.is_temporary(child)) {
             let answer = Temporary::answer(directive, cause.is_initialization());
             if answer != Temporary::Keep {
-                fields.gives_up(child);
+                fields.mark_given_up(child);
             }
             if answer == Temporary::Stop {
                 self.stop_child(child, effects);

@@ -92,7 +92,7 @@ impl Engine<'_> {
     pub(super) fn commit(&mut self, group: &Group) -> Result<Vec<Appended>, CommitError> {
         self.refuse_if_broken().map_err(|error| CommitError::Unknown(error.text))?;
         let adds = group.changes.iter().any(|change| matches!(change, Change::Append(_)));
-        if adds && !self.has_room() {
+        if adds && !self.make_room() {
             return Err(self.full());
         }
         match self.try_commit(group) {
@@ -188,8 +188,9 @@ impl Engine<'_> {
         self.copy_log();
     }
 
-    /// Whether there is room for more messages, apart from the room that is kept for groups that add no message.
-    fn has_room(&mut self) -> bool {
+    /// Makes room for more messages if necessary. Returns whether there is room, apart from that for groups that add no message.
+    #[must_use]
+    fn make_room(&mut self) -> bool {
         if self.reserve.is_there() {
             return true;
         }
