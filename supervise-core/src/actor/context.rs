@@ -135,9 +135,10 @@ impl<A: Actor> Context<A> {
         self.me_any().drain_behind_everything(Control::StopSelf);
     }
 
-    /// Ends this actor because it is not needed now, after it has handled the messages that were sent before. If it is one of
-    /// [keyed children](crate::Children), later messages wait for its successor, in order (rule 18.3). Any other actor stops
-    /// as if it had [poisoned](ActorRef::poison) itself.
+    /// Ends this actor because it is not needed now, after it has handled the messages that were sent before. If it is
+    /// one of [keyed children](crate::Children), later messages wait for its successor, in order (rule
+    /// [18.3](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-18.3)). Any other actor
+    /// stops as if it had [poisoned](ActorRef::poison) itself.
     pub fn passivate(&mut self) {
         // Only this cell closes its mailbox, so it is open.
         let _open = self.me_any().0.push_control(Control::Passivate);

@@ -460,7 +460,7 @@ pub trait Decides<E: ?Sized> {}
 pub trait HasOneRuleOrOneSpellingFor<E: ?Sized> {}
 
 /// Stands for failed starts in [`Decides`], as `InitializationFailed` in a rule does: a child may escalate the failed start of one of
-/// its own children, with an error of any type. Rule 3.9.
+/// its own children, with an error of any type. Rule [3.9](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-3.9).
 #[derive(Debug, Clone, Copy)]
 pub enum InitializationFailed {}
 
@@ -487,7 +487,7 @@ impl<P: Decides<E>, E> DecidedBy<P> for FailsWith<E> {}
 pub trait FailuresDecidedBy<P> {}
 
 /// `P` decides what `Self` can fail with because of its declaration: the overflow of a bounded stash, and the failed starts of its
-/// declared children. `#[actor]` on the type writes it. Rule 3.9.
+/// declared children. `#[actor]` on the type writes it. Rule [3.9](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-3.9).
 pub trait DeclarationDecidedBy<P> {}
 
 /// `P` decides every failure that `Self` escalates. `#[actor]` on the type writes it.

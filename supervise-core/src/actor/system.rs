@@ -234,9 +234,10 @@ impl ActorSystem {
     ///
     /// # Errors
     ///
-    /// The failure that ended the system (rule 9.1): what `/user` escalated, or what another guardian failed with.
-    /// If the runtime was shut down first, the failure is [`RuntimeGone`]. In these cases the tasks of the
-    /// coordinated shutdown do not run.
+    /// The failure that ended the system (rule
+    /// [9.1](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-9.1)): what `/user`
+    /// escalated, or what another guardian failed with. If the runtime was shut down first, the failure is
+    /// [`RuntimeGone`]. In these cases the tasks of the coordinated shutdown do not run.
     ///
     /// # Cancel safety
     ///

@@ -31,7 +31,7 @@ impl Store {
         self.order(Order::Ready).await
     }
 
-    /// All queues, also those without an owner. Rule 27.11.
+    /// All queues, also those without an owner. Rule [27.11](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.11).
     ///
     /// # Errors
     ///
@@ -40,7 +40,8 @@ impl Store {
         self.order(Order::Queues).await
     }
 
-    /// The quarantined messages of a queue, the oldest first. Rule 27.15.
+    /// The quarantined messages of a queue, the oldest first. Rule
+    /// [27.15](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.15).
     ///
     /// # Errors
     ///

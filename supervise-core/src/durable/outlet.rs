@@ -18,13 +18,14 @@ use crate::base::ActorPath;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DurableMailbox {
-    /// How many messages may wait in the store. Rule 27.17.
+    /// How many messages may wait in the store. Rule [27.17](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.17).
     pub capacity: u64,
     /// How many of them may be in memory.
     pub window: usize,
-    /// How often a message that failed is delivered again. Rule 27.7.
+    /// How often a message that failed is delivered again. Rule [27.7](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.7).
     pub redeliver: u32,
-    /// How often the process may die with a message under way. Rule 27.9.
+    /// How often the process may die with a message under way. Rule
+    /// [27.9](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.9).
     pub crashes: u32,
 }
 

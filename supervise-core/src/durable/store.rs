@@ -78,8 +78,9 @@ pub struct Opened {
     pub ended: Ended,
     /// Where handlers are noted.
     pub marks: Arc<dyn Marks>,
-    /// Messages that should be in the store and are missing: rule 27.14. Only a store that was told to accept
-    /// damage opens with them.
+    /// Messages that should be in the store and are missing: rule
+    /// [27.14](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.14). Only a store
+    /// that was told to accept damage opens with them.
     pub missing: Vec<(QueueId, Seq)>,
 }
 
@@ -350,7 +351,7 @@ pub enum StoreErrorKind {
     ReadOnly,
     /// A newer release has written the store.
     NewerFormat,
-    /// Messages that had been accepted are missing: rule 27.14.
+    /// Messages that had been accepted are missing: rule [27.14](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.14).
     Damaged,
     /// Another owner has the queue.
     Claimed,

@@ -146,7 +146,7 @@ impl Glimpse {
         policy(self.actor.core().description())
     }
 
-    /// How many failures there were in a row (rule 10.6).
+    /// How many failures there were in a row (rule [10.6](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-10.6)).
     pub fn attempt(&self) -> u32 {
         self.by_parent.attempt
     }

@@ -139,7 +139,7 @@ pub struct ChildInfo {
 
 /// The default table. An actor stops if it could not start itself, was killed, or broke a death pact. Every other failed actor
 /// restarts. If an actor fails because an actor below it could not start, it restarts too, after a delay if there is no limit
-/// (rule 5.3).
+/// (rule [5.3](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-5.3)).
 ///
 /// Rule [3.3](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-3.3).
 pub fn default_decider(failure: &impl Cause) -> Directive {

@@ -43,7 +43,7 @@ const RESERVE: u64 = 8 << 20;
 ///
 /// # Damage
 ///
-/// The store opens only if all it had accepted is there: rule 27.14 of the [semantics](crate::docs::semantics). It
+/// The store opens only if all it had accepted is there: rule [27.14](crate::docs::semantics#rule-27.14). It
 /// notices a damaged message, a missing number, and a file whose end was cut off. It does not notice if the end
 /// was cut off together with the marks.
 pub struct SqliteStore {
