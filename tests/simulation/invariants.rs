@@ -323,7 +323,7 @@ impl Watchdog {
         let mut ending = 0;
         let restarts = effects.iter().any(|effect| matches!(effect, Effect::Note(Note::Restarted(_))));
         let owed_a_restart = if restarts { Self::survivors(world.cell(id)) } else { Vec::new() };
-        let mut recreated = Vec::new();
+        let mut restarted = Vec::new();
         let mut answers = 0;
         for (at, effect) in effects.iter().enumerate() {
             let watchdog = &mut world.cell_mut(id).watchdog;
@@ -346,7 +346,7 @@ impl Watchdog {
                     }
                     watchdog.told(*to, message)?;
                     if matches!(message, SystemMessage::Restart(_)) {
-                        recreated.push(*to);
+                        restarted.push(*to);
                     }
                 }
                 Effect::Unwatch(subject) => {
@@ -406,8 +406,8 @@ impl Watchdog {
                 );
             }
         }
-        if restarts && recreated != owed_a_restart {
-            let what = format!("{id} restarts {recreated:?} and not {owed_a_restart:?}");
+        if restarts && restarted != owed_a_restart {
+            let what = format!("{id} restarts {restarted:?} and not {owed_a_restart:?}");
             return broken(Invariant::SurvivorsRestarted, what);
         }
         if let Some(Effect::Call(call)) = effects.last() {

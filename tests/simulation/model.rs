@@ -415,7 +415,7 @@ impl Model {
             SystemMessage::Resume(Some(cause)) => self.resume(cause),
             SystemMessage::Restart(cause) => {
                 self.restarts_begun += 1;
-                self.recreate(cause);
+                self.begin_restart(cause);
             }
             SystemMessage::PrepareRestart(_) if ends => {}
             SystemMessage::PrepareRestart(cause) => self.halt(cause),

@@ -22,7 +22,7 @@ impl Model {
         } else if alone {
             let actor = child.actor;
             self.send(actor, SystemMessage::Suspend);
-            self.recreate_child(id, cause, 1, false);
+            self.send_restart(id, cause, 1, false);
         }
     }
 

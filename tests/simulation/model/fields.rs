@@ -333,7 +333,7 @@ impl Model {
                     self.fields.all[at].way = Way::Starting;
                     self.fields.all[at].owed = 0;
                     let cause = self.fields.reason.expect("a group restarts for a reason");
-                    self.recreate_child(child.expect("what is halted is there"), cause, owed, false);
+                    self.send_restart(child.expect("what is halted is there"), cause, owed, false);
                 }
                 // Somebody has to decide about it first.
                 _ => {}
@@ -416,7 +416,7 @@ impl Model {
 
     /// Restarts a child now; a field of a group, in its turn.
     pub(super) fn restart_child(&mut self, id: ChildId, cause: Fault, owed: u32, grouped: bool) {
-        let Some(at) = self.fields.place_of(id) else { return self.recreate_child(id, cause, owed, grouped) };
+        let Some(at) = self.fields.place_of(id) else { return self.send_restart(id, cause, owed, grouped) };
         match self.fields.all[at].way {
             Way::Ending | Way::Down | Way::ToStart => {}
             Way::Missing => {
@@ -439,14 +439,14 @@ impl Model {
                     Way::ToHalt | Way::Halting => self.fields.all[at].way = Way::Up,
                     _ => {}
                 }
-                self.recreate_child(id, cause, owed, false);
+                self.send_restart(id, cause, owed, false);
             }
         }
     }
 
     /// The restart answers the first suspension, and a bare Resume answers each further one. If an earlier restart with
     /// siblings has not replaced the child's instance yet, bare Resumes answer all of them.
-    pub(super) fn recreate_child(&mut self, id: ChildId, cause: Fault, owed: u32, with_siblings: bool) {
+    pub(super) fn send_restart(&mut self, id: ChildId, cause: Fault, owed: u32, with_siblings: bool) {
         let child = self.child(id);
         let actor = child.actor;
         let mut answers = vec![SystemMessage::Resume(None); owed as usize];

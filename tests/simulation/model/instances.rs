@@ -31,7 +31,7 @@ impl Model {
             Instance::Never | Instance::Broken
                 if self.code.is_none() && !self.fields.are_declared() && self.stage == Stage::Living =>
             {
-                self.recreate(cause);
+                self.begin_restart(cause);
             }
             _ => {
                 self.suspended = self.suspended.saturating_sub(1);
@@ -64,7 +64,7 @@ impl Model {
         }
     }
 
-    pub(super) fn recreate(&mut self, cause: Fault) {
+    pub(super) fn begin_restart(&mut self, cause: Fault) {
         let stage = if self.instance == Instance::Never { Stage::Creating } else { Stage::Restarting(cause) };
         self.leave_instance(cause, stage);
     }
