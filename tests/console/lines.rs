@@ -54,6 +54,17 @@ fn said(lines: Vec<String>) -> Vec<String> {
     lines.into_iter().filter(|line| line.contains("kind=")).collect()
 }
 
+/// The warnings after a clerk has failed once, and so is near its limit.
+async fn warnings_of_a_failure(system: &TestSystem, log: &Log) -> (Watch, Vec<String>) {
+    system.allow_failures();
+    let clerk = system.spawn("desk", || Desk).unwrap().seat().await.unwrap();
+    let mut watch = Console::of(system).by_hand();
+    clerk.stamp().tell().unwrap();
+    system.settle().await;
+    looks(system, &mut watch, 5).await;
+    (watch, said(log.warnings()))
+}
+
 /// CON-06: one line when it begins, one when it is over, and no more than that within a minute.
 #[supervise::test]
 async fn con_06_who_is_stuck_has_one_line_when_it_begins_and_one_when_it_is_over(system: &TestSystem) {
@@ -92,13 +103,7 @@ async fn con_06_who_is_stuck_has_one_line_when_it_begins_and_one_when_it_is_over
 #[supervise::test]
 async fn con_12_who_is_near_its_limit_has_a_line_that_says_who_goes_then(system: &TestSystem) {
     let log = Log::open();
-    system.allow_failures();
-    let clerk = system.spawn("desk", || Desk).unwrap().seat().await.unwrap();
-    let mut watch = Console::of(system).by_hand();
-    clerk.stamp().tell().unwrap();
-    system.settle().await;
-    looks(system, &mut watch, 5).await;
-    let warnings = said(log.warnings());
+    let (mut watch, warnings) = warnings_of_a_failure(system, &log).await;
     assert_eq!(warnings.len(), 1, "{warnings:?}");
     for part in
         ["clerk is near its limit", "1 of 2 restarts in 1 min used", "the failure after it fails /user/desk"]
@@ -200,13 +205,7 @@ fn con_26_the_end_of_the_system_adds_no_line() {
 #[supervise::test]
 async fn con_24_the_lines_have_no_text_of_an_error(system: &TestSystem) {
     let log = Log::open();
-    system.allow_failures();
-    let clerk = system.spawn("desk", || Desk).unwrap().seat().await.unwrap();
-    let mut watch = Console::of(system).by_hand();
-    clerk.stamp().tell().unwrap();
-    system.settle().await;
-    looks(system, &mut watch, 2).await;
-    let warnings = said(log.warnings());
+    let (_watch, warnings) = warnings_of_a_failure(system, &log).await;
     assert!(warnings.len() == 1 && !warnings[0].contains("no ink"), "{warnings:?}");
 }
 

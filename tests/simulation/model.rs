@@ -213,25 +213,7 @@ impl Model {
     pub(crate) fn spawn(&mut self, name: usize, made: Option<(ChildId, Id)>) -> bool {
         let granted = !self.ends() && self.children.values().all(|child| child.name != Some(name));
         if let (true, Some((id, actor))) = (granted, made) {
-            let (restarts, by_rule, delays) = (Vec::new(), BTreeMap::new(), Vec::new());
-            let name = Some(name);
-            self.children.insert(
-                id,
-                Child {
-                    actor,
-                    name,
-                    asked_to_stop: false,
-                    restarts,
-                    by_rule,
-                    delays,
-                    runs: 0,
-                    runs_counted: 0,
-                    failing_since: Time::ZERO,
-                    waits: None,
-                    restarts_sent: 0,
-                    to_be_replaced: false,
-                },
-            );
+            self.children.insert(id, Child::new(actor, Some(name)));
         }
         granted
     }

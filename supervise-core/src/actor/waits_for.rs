@@ -14,7 +14,7 @@
 //! 3. No lock is held while another one is taken, or around user code.
 //!
 //! All this exists only in builds with debug assertions or with the feature `testkit` or `observe`. In other builds, the types
-//! and their methods are empty. With `observe` alone, no ask is refused: whoever looks finds the circle.
+//! and their methods are empty. With `observe` alone, no ask is refused, and a look finds the circle.
 //!
 //! Rule 19.7.
 

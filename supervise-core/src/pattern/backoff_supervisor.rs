@@ -216,8 +216,7 @@ impl<B: Blueprint, T> BackoffSupervisorProps<B, T> {
     ///
     /// If `window` is zero.
     pub fn within(mut self, window: Duration) -> Self {
-        assert!(!window.is_zero(), "a restart window must be longer than zero");
-        self.shared.limit.within = Some(window);
+        self.shared.limit = self.shared.limit.per(window);
         self
     }
 

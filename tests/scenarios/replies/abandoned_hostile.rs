@@ -144,7 +144,7 @@ async fn an_asker_may_give_up_in_a_destructor_and_during_a_panic(system: &TestSy
     assert_eq!(lost(system).await, [DeadLetterReason::Abandoned; 2]);
 }
 
-/// Rule 19.9: checked when it is gathered. A batch that is complete is handled, whoever gives up.
+/// Rule 19.9: checked when it is gathered. A batch that is complete is handled, even if its askers give up.
 #[supervise::test]
 async fn what_is_gathered_is_handled(system: &TestSystem) {
     let seen = system.probe();

@@ -268,25 +268,11 @@ impl Model {
         let field = &mut self.fields.all[at];
         field.halts = 0;
         let former = field.child.replace(id).and_then(|former| self.children.remove(&former));
-        let (restarts, by_rule, delays) =
-            former.map_or_else(Default::default, |child| (child.restarts, child.by_rule, child.delays));
-        self.children.insert(
-            id,
-            Child {
-                actor,
-                name: None,
-                asked_to_stop: false,
-                restarts,
-                by_rule,
-                delays,
-                runs: 0,
-                runs_counted: 0,
-                failing_since: Time::ZERO,
-                waits: None,
-                restarts_sent: 0,
-                to_be_replaced: false,
-            },
-        );
+        let mut child = Child::new(actor, None);
+        if let Some(former) = former {
+            (child.restarts, child.by_rule, child.delays) = (former.restarts, former.by_rule, former.delays);
+        }
+        self.children.insert(id, child);
     }
 
     /// Makes a new instance. Fields are declared, and start, between the factory and the hook.
