@@ -51,7 +51,7 @@ pub(crate) fn positive(input: ParseStream<'_>) -> syn::Result<Duration> {
     let span = input.span();
     let duration = duration(input)?;
     if duration.is_zero() {
-        return Err(syn::Error::new(span, "this duration must be longer than zero"));
+        return Err(syn::Error::new(span, "this duration must be longer than zero: write one such as `60s`"));
     }
     Ok(duration)
 }
@@ -115,6 +115,6 @@ mod tests {
     #[test]
     fn a_positive_duration_is_not_zero() {
         let error = syn::parse::Parser::parse_str(positive, "0s").unwrap_err();
-        assert_eq!(error.to_string(), "this duration must be longer than zero");
+        assert_eq!(error.to_string(), "this duration must be longer than zero: write one such as `60s`");
     }
 }

@@ -31,7 +31,8 @@ pub(crate) fn attribute(arguments: &TokenStream, item: &TokenStream) -> TokenStr
         return TokenStream::new();
     }
     let mend = "`#[supervise(..)]` says what an actor does about its failed children: \
-                write it beside `#[actor]` on a struct or enum, `#[actor] #[supervise(on(_) = Restart)] struct Parent { .. }`, \
+                write it beside `#[actor]` on a struct or enum that has an `#[actor] impl` block, `#[actor] #[supervise(on(_) = Restart)] struct \
+                Parent { .. }` and `#[actor] impl Parent {}`, \
                 or on a unit struct, whose table several supervisors can use: `#[supervise(on(_) = Restart)] struct Storage;`";
     let Ok(mut declared) = syntax::read(item.clone(), DeriveInput::parse) else {
         return beside(item, syn::Error::new_spanned(first_line(item), mend));
@@ -59,7 +60,7 @@ fn own_table(arguments: TokenStream, item: &DeriveInput) -> TokenStream {
     let table = parse::table(arguments, &item.generics, &mut errors);
     table.check(&item.generics, &mut errors);
     if let Some(this) = table.this() {
-        let message = "a table of its own has no supervisor whose settings it could read: write a constant, or write the table on \
+        let message = "a table of its own has no supervisor whose settings it could read: write a number or a constant, or write the table on \
                        the actor that has the settings";
         errors.at_span(this, message);
     }

@@ -458,7 +458,9 @@ pub mod prelude {
     };
 
     #[doc(hidden)]
-    pub use supervise_core::migration_hints::{ContextHints as _, MigrationHints as _, SystemHints as _};
+    pub use supervise_core::migration_hints::{
+        ContextHints as _, MigrationHints as _, RequestHints as _, SlotHints as _, SystemHints as _,
+    };
 
     #[cfg(feature = "macros")]
     pub use crate::{actor, supervise};

@@ -7,5 +7,6 @@ mod fixture;
 mod messages;
 mod names;
 mod refs;
+mod sharded;
 mod verdict;
 mod watch;

@@ -38,7 +38,8 @@ pub type Ruled = (Directive, Option<u16>);
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not declared as an actor",
     label = "this type has no `#[actor]`",
-    note = "write `#[actor]` above the type: `#[actor] struct {Self} {{ .. }}`"
+    note = "write `#[actor]` above the type: `#[actor] struct {Self} {{ .. }}`",
+    note = "its handlers and hooks are methods of an `#[actor] impl {Self} {{ #[handler] fn .. }}`, in place of an `impl Actor for {Self}`; its state is its fields"
 )]
 pub trait Supervisor: Sized + 'static {
     /// The typed ref that spawning returns. Hand-written actors may use [`ActorRef<Self>`](crate::ActorRef).
@@ -383,7 +384,7 @@ pub trait Durable: Supervisor {}
     message = "a factory must return an actor or a `Result` of one, not `{Self}`",
     label = "this factory's value is not an actor",
     note = "an actor has `#[actor]` above its type and above its impl block: `#[actor] struct Feed;` `#[actor] impl Feed {{ .. }}`",
-    note = "a factory does not wait: what is `async` belongs in the actor's `#[pre_start]`",
+    note = "a factory does not wait: keep what takes time in a field, such as an `Option`, and fill it in the actor's `#[pre_start] async fn begin(&mut self) -> Result<(), E>`",
     note = "a pool or a backoff supervisor is spawned with `spawn_with(\"name\", pool.props())`, in an actor's `#[pre_start]` or on the system"
 )]
 pub trait Built: Send {
@@ -436,7 +437,7 @@ where
 
 /// The table of `Self` has a rule for the failure `E`.
 ///
-/// `#[supervise]` writes one impl: for each `E` that [a rule](HasOneRuleOrOneSpellingFor) names, or for every `E` where the table has
+/// `#[supervise]` writes one impl: for each `E` that [a rule](HasOneRuleFor) names, or for every `E` where the table has
 /// `on(_)`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no supervision rule for the failure `{E}`",
@@ -445,19 +446,6 @@ where
     note = "if a handler only answers with this error, return it as `Reply<Result<_, {E}>>`: then it is not a failure and needs no rule"
 )]
 pub trait Decides<E: ?Sized> {}
-
-/// The table of `Self` has one rule for the error `E`, or all its rules for `E` spell the type in the same way.
-///
-/// `#[supervise]` writes an impl for each error that the rules name. Two spellings of one type, such as `io::Error`
-/// and `std::io::Error`, are two impls, which rustc refuses: a rule in the second spelling would never match. rustc then shows only the
-/// name of this trait, so the name says what to do.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` has no supervision rule for the failure `{E}`",
-    label = "this child can fail with `{E}`, or escalate it, and `{Self}` does not say what happens then",
-    note = "add a rule: `#[supervise(.., on({E}) = Restart)]` on `{Self}` (or `Resume`, `Stop`, `Escalate`)",
-    note = "if a handler only answers with this error, return it as `Reply<Result<_, {E}>>`: then it is not a failure and needs no rule"
-)]
-pub trait HasOneRuleOrOneSpellingFor<E: ?Sized> {}
 
 /// Stands for failed starts in [`Decides`], as `InitializationFailed` in a rule does: a child may escalate the failed start of one of
 /// its own children, with an error of any type. Rule [3.9](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-3.9).

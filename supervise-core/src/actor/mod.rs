@@ -24,6 +24,7 @@ mod props;
 mod protocol_ref;
 mod reply;
 mod request;
+mod rules;
 #[cfg(feature = "durable")]
 mod stored;
 mod system;
@@ -51,8 +52,8 @@ pub use self::death_watch::{AnyActor, Terminated};
 pub use self::definition::Durable;
 pub use self::definition::{
     Actor, Built, DEFAULT_STOP_TIMEOUT, DecidedBy, Decides, DecidesAll, DeclarationDecidedBy,
-    EscalationsDecidedBy, FailsWith, FailuresDecidedBy, HasOneRuleOrOneSpellingFor, InitializationFailed,
-    NeverFails, NeverRestarts, RefOf, Ruled, SupervisedBy, Supervisor, WatchableBy, Watches, WatchesAny,
+    EscalationsDecidedBy, FailsWith, FailuresDecidedBy, InitializationFailed, NeverFails, NeverRestarts, RefOf,
+    Ruled, SupervisedBy, Supervisor, WatchableBy, Watches, WatchesAny,
 };
 pub(crate) use self::description::ActorDescription;
 pub use self::description::{ActorType, DeciderTable, Rule};
@@ -70,6 +71,7 @@ pub use self::request::{
     Ask, AskError, AskTimeout, AskWithin, AwaitedInAnAsyncBlock, CircuitOpen, Ordinary, Request, SendError,
     SendErrorReason, Transient,
 };
+pub use self::rules::{HasOneRuleFor, HasOneSpellingAndWholeTypeLastFor, HasOneSpellingFor};
 #[cfg(feature = "durable")]
 pub use self::stored::Keyed;
 pub use self::system::{ActorSystem, ActorSystemBuilder, RuntimeGone, StartError};

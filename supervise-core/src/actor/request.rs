@@ -40,7 +40,7 @@ use crate::observe::DeadLetterReason;
 /// nothing.
 ///
 /// `K` is [`Transient`] for a handler with `#[handler(transient)]`, whose messages a durable mailbox does not store.
-#[must_use = "nothing has been sent yet: `.await` it to ask, `.tell()` it to send"]
+#[must_use = "nothing has been sent yet: `.await` it to ask, or `.tell()` it to send, as in `let _ = r.fetch(id).tell();`"]
 pub struct Request<'a, A: Actor, T, K = Ordinary> {
     pub(in crate::actor) to: &'a ActorRef<A>,
     pub(in crate::actor) message: A::Message,

@@ -118,7 +118,7 @@ impl ActorSystem {
     /// If the name is invalid or taken, or the system is terminating.
     pub fn spawn<B, F>(&self, name: impl AsRef<str>, factory: F) -> Result<RefOf<B::Actor>, SpawnError>
     where
-        F: Factory<Product = B> + Send + 'static, // a closure without parameters, such as `|| Worker::new()`
+        F: Factory<Product = B> + Send + 'static, // `|| Worker::new()`; the context comes in `#[pre_start]`
         B: Built,
     {
         self.spawn_with(name, Props::new(factory))
@@ -131,7 +131,7 @@ impl ActorSystem {
     /// If the system is terminating.
     pub fn spawn_anonymous<B, F>(&self, factory: F) -> Result<RefOf<B::Actor>, SpawnError>
     where
-        F: Factory<Product = B> + Send + 'static, // a closure without parameters, such as `|| Worker::new()`
+        F: Factory<Product = B> + Send + 'static, // `|| Worker::new()`; the context comes in `#[pre_start]`
         B: Built,
     {
         Cell::spawn_under(&self.user_guardian(), NewName::MadeUp, Props::new(factory).marked()).map(Into::into)

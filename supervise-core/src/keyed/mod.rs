@@ -35,7 +35,7 @@ use self::registry::{CloseAtEnd, Registry};
 use self::seat::Seat;
 use self::seat_map::SeatMap;
 use crate::actor::{
-    Actor, ActorType, Built, Cell, Configuration, Context, DecidedBy, NewName, Props, RefOf, SpawnError,
+    Actor, ActorRef, ActorType, Built, Cell, Configuration, Context, DecidedBy, NewName, Props, RefOf, SpawnError,
     SupervisedBy, Supervisor, TypedRef,
 };
 use crate::base::ActorPath;
@@ -192,6 +192,23 @@ impl<K: ChildKey, C: Actor> Children<K, C> {
         for seat in self.map().all() {
             if let Some(child) = seat.staying() {
                 visit(seat.key(), &child.into());
+            }
+        }
+    }
+
+    /// The child of this key, even if it is ending.
+    #[cfg(feature = "remote")]
+    pub(crate) fn occupant(&self, key: &K) -> Option<ActorRef<C>> {
+        let map = self.map();
+        map.find(map.hash(key), key)?.occupant()
+    }
+
+    /// Calls `visit` for each child, even if it is ending.
+    #[cfg(feature = "remote")]
+    pub(crate) fn for_each_occupant(&self, mut visit: impl FnMut(&K, ActorRef<C>)) {
+        for seat in self.map().all() {
+            if let Some(child) = seat.occupant() {
+                visit(seat.key(), child);
             }
         }
     }

@@ -74,6 +74,12 @@ impl<K: ChildKey, C: Actor> Seat<K, C> {
         if state.leaving { None } else { state.occupant.clone() }
     }
 
+    /// The occupant, whether it is leaving or not.
+    #[cfg(feature = "remote")]
+    pub(super) fn occupant(&self) -> Option<ActorRef<C>> {
+        self.state().occupant.clone()
+    }
+
     /// Lets the occupant end because it is not needed now.
     pub(super) fn passivate(&self) {
         let occupant = {

@@ -12,7 +12,7 @@ use crate::observe::DeadLetterReason;
 /// child itself would. The wait ends when the child ends, or when the pattern must stop.
 ///
 /// If there is room, the message has been sent when this returns.
-pub(super) fn pass_on<S: Actor, C: Actor>(
+pub(crate) fn pass_on<S: Actor, C: Actor>(
     message: C::Message,
     to: &ActorRef<C>,
     ctx: &Context<S>,

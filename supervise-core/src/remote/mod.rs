@@ -33,8 +33,10 @@ mod tests;
 mod transport;
 mod wire;
 
+pub(crate) use self::codec::message_pack;
 pub use self::codec::{Arguments, Codec, Outgoing, RemoteHandler, Travels, Undecodable, Unsendable, codec};
 pub use self::names::{Listing, RegisterError};
 pub use self::node::{FindError, JoinError, Node, NodeBuilder};
 pub use self::remote_actor::RemoteActor;
+pub(crate) use self::remote_actor::push;
 pub use self::transport::{BoxFuture, Inbox, NodeId, Transport, TransportError};

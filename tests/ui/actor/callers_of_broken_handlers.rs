@@ -64,9 +64,9 @@ impl Other {
     }
 }
 
-/// Has no rule for the feed's errors. rustc does not report that, because the handler is broken.
+/// Decides what the handlers fail with once they are mended.
 #[actor]
-#[supervise(on(std::io::Error) = Stop)]
+#[supervise(on(std::num::ParseIntError) = Stop)]
 struct Parent {
     #[child(|_| || Feed { name: String::new() })]
     feed: Child<Feed>,

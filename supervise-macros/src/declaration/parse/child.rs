@@ -49,7 +49,7 @@ pub(super) fn children(data: &mut Data, errors: &mut Errors) -> Vec<Child> {
         let attributes = take(field, errors);
         let [attribute, rest @ ..] = attributes.as_slice() else { continue };
         if let Some(second) = rest.first() {
-            errors.at(second, "a field has one child: merge this `#[child(..)]` into the first");
+            errors.at(second, "a field has one child: move the settings of this `#[child(..)]` that you mean into the first, and remove this one");
         }
         if let Some(child) = child(field, attribute, errors) {
             children.push(child);
@@ -99,9 +99,13 @@ fn made(actor: &Type) -> String {
     match pattern.to_string().as_str() {
         "Pool" => format!("Pool::round_robin(4, || {make}).props()"),
         "BackoffSupervisor" => {
-            format!("BackoffSupervisor::on_failure(\"child\", || {make}, this.delays).props()")
+            format!(
+                "BackoffSupervisor::on_failure(\"child\", || {make}, supervise::Backoff::exponential(std::time::Duration::from_secs(1), std::time::Duration::from_secs(60))).props()"
+            )
         }
-        _ => format!("{pattern}::around(\"child\", || {make}, this.delays).props()"),
+        _ => format!(
+            "{pattern}::around(\"child\", || {make}, supervise::Backoff::exponential(std::time::Duration::from_secs(1), std::time::Duration::from_secs(60))).props()"
+        ),
     }
 }
 
@@ -170,6 +174,11 @@ fn child(field: &Field, attribute: &Attribute, errors: &mut Errors) -> Option<Ch
             format!(
                 "a field declares one child: write one field of type `Child<{meant}>` for each, or spawn them in `#[pre_start]` \
                  and keep a `Vec<{meant}Ref>`, or use a `supervise::pattern::Pool`"
+            )
+        } else if let Some(key) = key_of(&field.ty) {
+            format!(
+                "a field declares one child: for children by key, write `{ident}: Children<{key}, {meant}>`, and a factory that gets the \
+                 key, `|_| |key: &{key}| {meant}::new()`"
             )
         } else {
             format!("the type of a child's field is `Child<..>`: write `{ident}: Child<{meant}>`")
@@ -277,8 +286,21 @@ fn first_argument(ty: &Type) -> Option<&Type> {
 
 fn is_collection(ty: &Type) -> bool {
     let Type::Path(path) = ty else { return matches!(ty, Type::Array(_)) };
-    let names = ["Vec", "VecDeque", "HashMap", "BTreeMap", "HashSet", "Box"];
+    let names = ["Vec", "VecDeque", "HashSet", "Box"];
     path.path.segments.last().is_some_and(|last| names.iter().any(|name| last.ident == name))
+}
+
+/// The key of a map.
+fn key_of(ty: &Type) -> Option<String> {
+    let Type::Path(path) = ty else { return None };
+    let last = path.path.segments.last()?;
+    let PathArguments::AngleBracketed(arguments) = &last.arguments else { return None };
+    match (arguments.args.first(), arguments.args.len()) {
+        (Some(GenericArgument::Type(key)), 2) if last.ident == "HashMap" || last.ident == "BTreeMap" => {
+            Some(written(key))
+        }
+        _ => None,
+    }
 }
 
 /// The actor that the user probably means by a field of another type: `Feed` in `FeedRef`, `Option<FeedRef>`, `ActorRef<Feed>`.
@@ -290,9 +312,9 @@ fn meant_actor(ty: &Type) -> String {
     let mut whole = written(ty);
     let Some(segment) = segment else { return whole };
     if let PathArguments::AngleBracketed(arguments) = &segment.arguments
-        && arguments.args.len() == 1
+        && !arguments.args.is_empty()
     {
-        return match arguments.args.first() {
+        return match arguments.args.last() {
             Some(GenericArgument::Type(inner)) => meant_actor(inner),
             _ => whole,
         };
@@ -334,7 +356,10 @@ pub(crate) fn limit(setting: &Setting, example: &'static str, _: &mut Errors) ->
         let span = input.span();
         let number = input.parse::<LitInt>().map_err(|_| syn::Error::new(span, EXPECTED))?;
         match number.base10_parse() {
-            Ok(0) => Err(syn::Error::new(number.span(), "a limit of 0 allows no child")),
+            Ok(0) => Err(syn::Error::new(
+                number.span(),
+                "a limit of 0 allows no child: write a number such as `limit = 10_000`, or remove `limit`",
+            )),
             Ok(limit) => Ok(limit),
             Err(_) => Err(syn::Error::new(number.span(), EXPECTED)),
         }

@@ -64,7 +64,7 @@ pub(super) fn is_backoff(name: &str) -> bool {
 /// Reads `max_retries = 10`, or an expression.
 pub(crate) fn max_retries(setting: &Setting, example: &'static str, _: &mut Errors) -> syn::Result<Value<u32>> {
     const EXPECTED: &str = "expected the number of restarts: `10`, a constant, or a setting of the supervisor such as \
-                            `self.settings.retries`; without `max_retries` there is no limit";
+                            `self.settings.retries`; for no limit, remove `max_retries`";
     let number = |input: ParseStream<'_>| {
         let span = input.span();
         let number = input.parse::<LitInt>().map_err(|_| syn::Error::new(span, EXPECTED))?;
@@ -142,7 +142,7 @@ fn exponential(setting: &Setting, errors: &mut Errors) -> syn::Result<Backoff> {
         let shorter = |(_, other): &(&str, &Duration)| limit <= *other;
         if let Some((name, other)) = max.literal().map(|max| ("max", max)).into_iter().chain(quiet).find(shorter) {
             let message = format!(
-                "`give_up_after` ({}) must be longer than `{name}` ({}): otherwise a child that fails twice in a long time is given up",
+                "`give_up_after` ({}) must be longer than `{name}` ({}), or a child that fails twice in a long time is given up: write a longer time for `give_up_after`",
                 spoken(*limit),
                 spoken(*other)
             );
@@ -156,7 +156,27 @@ fn exponential(setting: &Setting, errors: &mut Errors) -> syn::Result<Backoff> {
 fn linear(setting: &Setting, errors: &mut Errors) -> syn::Result<Backoff> {
     let before = errors.count();
     let arguments = setting.call("window = \"10s\", initial = \"100ms\"")?;
-    let arguments = LinearArguments::read(arguments, errors);
+    let (known, stray): (Vec<Setting>, Vec<Setting>) =
+        settings::parse(arguments.clone(), errors).into_iter().partition(|argument| {
+            let name = argument.name.to_string();
+            LinearArguments::WORDS.contains(&name.as_str())
+                || !ExponentialArguments::WORDS.contains(&name.as_str())
+        });
+    for argument in &stray {
+        let message = format!(
+            "`{0}` has no `{1}`: remove it, or write `backoff(min = \"1s\", max = \"1m\", {2})`, whose delays double",
+            setting.name,
+            argument.name,
+            written(argument.tokens())
+        );
+        errors.add(argument.error(message));
+    }
+    let mut arguments = LinearArguments::default();
+    for argument in &known {
+        if !arguments.set(argument, errors) {
+            errors.add(unknown(LinearArguments::KIND, &argument.name, LinearArguments::WORDS));
+        }
+    }
     let failed = errors.count() > before;
     let window = required(
         setting,
@@ -196,7 +216,10 @@ pub(crate) fn jitter(setting: &Setting, example: &'static str, _: &mut Errors) -
         if (0.0..=1.0).contains(&value) {
             Ok(value)
         } else {
-            Err(syn::Error::new(span, "the jitter is a share of the delay, between 0.0 and 1.0"))
+            Err(syn::Error::new(
+                span,
+                "the jitter is a share of the delay, between 0.0 and 1.0: write a share such as `jitter = 0.2`",
+            ))
         }
     };
     value(setting, example, share)
@@ -226,7 +249,10 @@ pub(crate) fn reset_after(setting: &Setting, example: &'static str, errors: &mut
         if word == "manual" {
             Ok(Reset::Manual)
         } else {
-            Err(syn::Error::new(word.span(), "expected a duration, such as `\"1m\"`, or `manual`"))
+            Err(syn::Error::new(
+                word.span(),
+                "write `reset_after = manual`, or a duration such as `reset_after = \"1m\"`",
+            ))
         }
     };
     setting.value(reset, example)
