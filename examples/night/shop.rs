@@ -84,9 +84,16 @@ struct Mail;
 impl Mail {
     #[handler]
     fn smtp(&mut self, ctx: &mut Context<Self>) -> Result<SmtpRef, SpawnError> {
+        ctx.spawn("newsletter", || Newsletter)?;
         ctx.spawn("smtp", || Smtp)
     }
 }
+
+#[actor]
+struct Newsletter;
+
+#[actor]
+impl Newsletter {}
 
 #[actor]
 struct Smtp;
@@ -160,12 +167,27 @@ impl Reports {
     }
 }
 
+/// Reports each sale.
+#[actor]
+struct Till {
+    reports: ReportsRef,
+}
+
+#[actor]
+impl Till {
+    #[handler]
+    fn sell(&mut self) {
+        // Messages to an actor that has stopped are lost.
+        let _lost = self.reports.track().tell();
+    }
+}
+
 /// The refs through which the shop is kept busy.
 pub(crate) struct Shop {
     gateway: GatewayRef,
     audit: AuditRef,
     smtp: SmtpRef,
-    reports: ReportsRef,
+    till: TillRef,
 }
 
 impl Shop {
@@ -185,10 +207,10 @@ impl Shop {
             ledger.reserve().tell()?;
         }
         for _ in 0..6 {
-            // Messages to an actor that has stopped are lost.
-            let _lost = reports.track().tell();
+            reports.track().tell()?;
         }
-        Ok(Self { gateway, audit, smtp, reports })
+        let till = system.spawn("till", move || Till { reports: reports.clone() })?;
+        Ok(Self { gateway, audit, smtp, till })
     }
 
     /// One twentieth of a second of work, the `tick`th.
@@ -197,7 +219,7 @@ impl Shop {
     ///
     /// If the system has ended.
     pub(crate) fn work(&self, tick: u64) -> Result<(), Box<dyn std::error::Error>> {
-        let _lost = self.reports.track().tell();
+        self.till.sell().tell()?;
         for _ in 0..20 {
             self.audit.enter().tell()?;
         }

@@ -120,6 +120,9 @@ pub mod docs {
     #[cfg(feature = "durable")]
     #[doc = include_str!("../docs/durable.md")]
     pub mod durable {}
+    #[cfg(feature = "remote")]
+    #[doc = include_str!("../docs/remote.md")]
+    pub mod remote {}
     #[cfg(feature = "console")]
     #[doc = include_str!("../docs/console.md")]
     pub mod console {}

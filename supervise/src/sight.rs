@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use supervise_core::{
     DeadLetterReason, DeciderTable, During, Event, Glimpse, Intervention, Limit, NodeState, OnLimit, Outcome,
-    Standing, Strategy, Window,
+    Scope, Standing, Strategy, Window,
 };
 
 /// The time since the system began.
@@ -62,14 +62,36 @@ impl Endless {
     }
 }
 
+/// Who goes when the limit of an actor is reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Takes {
+    /// The supervisor fails.
+    Supervisor,
+    /// The actor stops, and with it its siblings, all or only those that were started after it.
+    Siblings { later: bool },
+    /// The actor stops.
+    Nobody,
+}
+
+impl Takes {
+    fn of(strategy: &Strategy) -> Self {
+        match (strategy.on_limit, strategy.scope) {
+            (OnLimit::Escalate, _) => Self::Supervisor,
+            (OnLimit::Stop, Scope::OneForOne) => Self::Nobody,
+            (OnLimit::Stop, Scope::AllForOne) => Self::Siblings { later: false },
+            (OnLimit::Stop, Scope::RestForOne) => Self::Siblings { later: true },
+        }
+    }
+}
+
 /// How much of a restart limit is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Budget {
     pub(super) used: u32,
     pub(super) of: u32,
     pub(super) within: Option<Duration>,
-    /// Whether the supervisor fails at the limit. Otherwise the child stops.
-    pub(super) escalates: bool,
+    /// Who goes at the limit.
+    pub(super) takes: Takes,
     /// The rule whose own limit it is. `None`: the strategy's.
     pub(super) rule: Option<&'static str>,
     /// When the count starts anew, or the oldest restart stops counting.
@@ -79,12 +101,17 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    fn of(standing: Standing, limit: Limit, then: OnLimit, rule: Option<&'static str>) -> Self {
+    /// Whether at most one restart of two or more is left.
+    pub(super) fn is_near(self) -> bool {
+        self.of >= 2 && self.used + 1 >= self.of
+    }
+
+    fn of(standing: Standing, limit: Limit, strategy: &Strategy, rule: Option<&'static str>) -> Self {
         Self {
             used: standing.used,
             of: standing.of,
             within: limit.within,
-            escalates: then == OnLimit::Escalate,
+            takes: Takes::of(strategy),
             rule,
             anew_at: standing.anew_at,
             // The window of a limit that depends on the supervisor's instance is not known here. In either case,
@@ -104,10 +131,10 @@ impl<'a> Sight<'a> {
         let of_strategy = glimpse
             .standing()
             .zip(above)
-            .map(|(standing, strategy)| Budget::of(standing, strategy.limit, strategy.on_limit, None));
+            .map(|(standing, strategy)| Budget::of(standing, strategy.limit, strategy, None));
         let of_rule = glimpse.standing_of_rule().zip(above).map(|((rule, standing), strategy)| {
             let limit = rule.directive.map_or(Limit::UNLIMITED, |directive| directive.limit());
-            Budget::of(standing, limit, strategy.on_limit, Some(rule.pattern))
+            Budget::of(standing, limit, strategy, Some(rule.pattern))
         });
         let budget =
             of_rule.into_iter().chain(of_strategy).min_by_key(|budget| budget.of.saturating_sub(budget.used));
@@ -170,6 +197,8 @@ pub(super) struct Decision {
 #[derive(Debug, Clone)]
 pub(super) struct Loss {
     pub(super) recipient: String,
+    /// Its sender's path, if that is known.
+    pub(super) sender: Option<String>,
     pub(super) message: &'static str,
     pub(super) reason: DeadLetterReason,
 }
@@ -202,6 +231,7 @@ impl Happening {
             }
             Event::DeadLetter(letter) => Self::Lost(Loss {
                 recipient: letter.recipient.local().to_owned(),
+                sender: letter.sender.as_ref().map(|sender| sender.local().to_owned()),
                 message: letter.message,
                 reason: letter.reason,
             }),

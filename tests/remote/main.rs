@@ -4,6 +4,7 @@
 //! SIGSTOP, certificates.
 
 mod fixture;
+mod limits;
 mod messages;
 mod names;
 mod refs;

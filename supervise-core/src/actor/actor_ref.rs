@@ -266,7 +266,7 @@ impl<A: Actor> ActorRef<A> {
                     Err(message) => message,
                 };
                 let (reason, why) = self.core().why_closed();
-                let lost = Lost::new(A::message_name(&message), reason, asked);
+                let lost = Lost::new(A::message_name(&message), reason, asked).at_once();
                 self.core().lost(lost);
                 Err(SendError::new(message, why))
             }
@@ -381,7 +381,7 @@ impl<A: Actor> ActorRef<A> {
     /// The error for a message whose sender gets it back, because the actor has ended.
     fn finds_nobody(&self, message: A::Message) -> SendError<A::Message> {
         let (reason, why) = self.core().why_closed();
-        self.core().dead_letter(A::message_name(&message), reason);
+        self.core().lost(Lost::new(A::message_name(&message), reason, false).at_once());
         SendError::new(message, why)
     }
 }

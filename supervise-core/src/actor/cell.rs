@@ -410,6 +410,7 @@ impl Core {
     }
 
     pub(crate) fn lost(&self, lost: Lost) {
+        let lost = Lost { to: Some(self.uid), ..lost };
         self.system.dead_letter(|| (self.path(), Some(self.description().type_name())), lost);
     }
 }

@@ -17,7 +17,7 @@ use std::task::{Context as TaskContext, Poll, Waker};
 use crate::actor::actor_ref::ActorRef;
 use crate::actor::dispatch;
 use crate::actor::request::AskError;
-use crate::actor::waits_for::{self, Tie, Wait};
+use crate::actor::waits_for::{self, Asking, Tie, Wait};
 use crate::base::{ActorPath, drop_contained};
 
 pub(crate) use self::batch::BatchSlot;
@@ -37,12 +37,17 @@ pub struct Answer<T> {
 }
 
 impl<T> Answer<T> {
-    /// The code that `asker` wakes is about to ask `to`, and to await this. The error is a circle of asks.
+    /// The ask is about to be sent to `to`, and its asker awaits this. The error is a circle of asks.
     #[inline]
-    pub(crate) fn is_awaited<A>(&mut self, to: &ActorRef<A>, asker: &Waker) -> Result<(), Box<[ActorPath]>> {
-        if waits_for::KNOWN {
-            self.wait = self.slot.tie.begin(|| to.to_any(), asker)?;
-        }
+    pub(crate) fn is_awaited<A>(&mut self, to: &ActorRef<A>) -> Result<(), Box<[ActorPath]>> {
+        if self.slot.tie.is_known() { self.begin(to) } else { Ok(()) }
+    }
+
+    /// Most asks are not recorded.
+    #[cold]
+    #[inline(never)]
+    fn begin<A>(&mut self, to: &ActorRef<A>) -> Result<(), Box<[ActorPath]>> {
+        self.wait = self.slot.tie.begin(|| to.to_any())?;
         Ok(())
     }
 }
@@ -52,6 +57,10 @@ impl<T> Future for Answer<T> {
 
     #[inline]
     fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
+        // Most askers are known to nobody.
+        if !self.wait.is_known() {
+            return self.slot.poll(cx);
+        }
         let polled = self.slot.poll(cx);
         if polled.is_ready() {
             self.wait.end();
@@ -127,9 +136,13 @@ impl<T: Send + 'static> ReplyTo<T> {
         Self::asked_by(None, false)
     }
 
-    #[inline]
     pub(crate) fn asked_by(asker: Option<Waker>, is_patient: bool) -> (Self, Answer<T>) {
-        let slot = Slot::new(asker, is_patient);
+        Self::of(asker, is_patient, Asking::default())
+    }
+
+    #[inline]
+    pub(crate) fn of(asker: Option<Waker>, is_patient: bool, asking: Asking) -> (Self, Answer<T>) {
+        let slot = Slot::new(asker, is_patient, asking);
         (Self(Some(Arc::clone(&slot))), Answer { slot, wait: Wait::default() })
     }
 
@@ -219,9 +232,9 @@ enum SlotState<T> {
 }
 
 impl<T> Slot<T> {
-    fn new(asker: Option<Waker>, is_patient: bool) -> Arc<Self> {
+    fn new(asker: Option<Waker>, is_patient: bool, asking: Asking) -> Arc<Self> {
         let state = if is_patient { SlotState::Patient(asker) } else { SlotState::Empty(asker) };
-        Arc::new(Self { state: Mutex::new(state), tie: Tie::default() })
+        Arc::new(Self { state: Mutex::new(state), tie: Tie::new(asking) })
     }
 
     /// Stores the first answer. Wakes the asker, and drops a refused answer, outside the lock.

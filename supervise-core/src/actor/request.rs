@@ -28,6 +28,7 @@ use crate::actor::dispatch::Task;
 use crate::actor::reply::{Answer, ReplyTo, drop_because};
 #[cfg(feature = "durable")]
 use crate::actor::stored;
+use crate::actor::waits_for::{self, Asking};
 use crate::base::ActorPath;
 use crate::failure::Failure;
 use crate::mailbox::Pushed;
@@ -133,7 +134,7 @@ impl<'a, A: Actor, T: Send + 'static, K> Request<'a, A, T, K> {
     ///
     /// If the actor has stopped, or its bounded mailbox is full and refuses messages. The error holds the message.
     pub fn ask(mut self) -> Result<Answer<T>, SendError<A::Message>> {
-        let answer = self.attach(None);
+        let answer = self.attach(None, Asking::default());
         #[cfg(feature = "durable")]
         if const { A::DURABLE.is_some() } {
             return self.to.tell_stored(self.message).map(|()| answer);
@@ -177,8 +178,8 @@ impl<'a, A: Actor, T: Send + 'static, K> Request<'a, A, T, K> {
 
     /// Makes the reply slot. The reply wakes `asker`, unless another task polls the answer first.
     #[inline]
-    fn attach(&mut self, asker: Option<Waker>) -> Answer<T> {
-        let (reply, answer) = ReplyTo::asked_by(asker, self.how == How::Retried);
+    fn attach(&mut self, asker: Option<Waker>, asking: Asking) -> Answer<T> {
+        let (reply, answer) = ReplyTo::of(asker, self.how == How::Retried, asking);
         (self.attach)(&mut self.message, reply);
         answer
     }
@@ -294,8 +295,8 @@ impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
         }
         // An ordinary ask gets its reply in a later poll, so its slot must know the waker.
         let asker = if inline { None } else { Some(cx.waker().clone()) };
-        let mut answer = request.attach(asker);
-        if let Err(circle) = answer.is_awaited(to, cx.waker()) {
+        let mut answer = request.attach(asker, waits_for::asked_by(cx.waker()));
+        if let Err(circle) = answer.is_awaited(to) {
             self.0 = AskState::Done;
             return Poll::Ready(Err(AskError::AskedInCircle(circle)));
         }

@@ -28,6 +28,7 @@ use crate::actor::extensions::Extensions;
 use crate::actor::factory::Factory;
 use crate::actor::guardian::Guardian;
 use crate::actor::props::{GivesProps, Props};
+use crate::actor::waits_for::whose_turn;
 use crate::base::{ActorPath, drop_contained};
 use crate::failure::Failure;
 use crate::observe;
@@ -279,8 +280,9 @@ impl SystemCore {
     }
 
     /// Reports a dead letter.
-    pub(crate) fn dead_letter(&self, recipient: impl FnOnce() -> (ActorPath, Option<&'static str>), lost: Lost) {
-        self.observer.dead_letter(recipient, lost, || (!self.is_ending()).then(|| self.now()));
+    pub(crate) fn dead_letter(&self, recipient: impl Fn() -> (ActorPath, Option<&'static str>), lost: Lost) {
+        let sender = || whose_turn().map(|sender| sender.path());
+        self.observer.dead_letter(recipient, sender, lost, || (!self.is_ending()).then(|| self.now()));
     }
 
     /// Whether the top-level actors are stopping or have ended.

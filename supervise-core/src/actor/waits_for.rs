@@ -25,7 +25,7 @@ use crate::actor::actor_ref::AnyActorRef;
 use crate::actor::cell::AnyCell;
 use crate::base::ActorPath;
 
-pub(crate) use self::kept::{Tie, Wait, Waits, during};
+pub(crate) use self::kept::{Asking, Tie, Wait, Waits, asked_by, during, whose_turn};
 
 /// Whether this build records which actor waits for which.
 pub(crate) const KNOWN: bool = cfg!(any(debug_assertions, feature = "testkit", feature = "observe"));
@@ -36,7 +36,7 @@ mod kept {
     use std::collections::HashSet;
     use std::mem::ManuallyDrop;
     use std::sync::atomic::{AtomicBool, Ordering};
-    use std::sync::{Mutex, OnceLock, PoisonError, Weak};
+    use std::sync::{Mutex, PoisonError, Weak};
 
     use super::{ActorPath, AnyActorRef, AnyCell, Arc, Waker};
 
@@ -63,14 +63,12 @@ mod kept {
         (cell, value)
     }
 
-    /// The cell whose turn it is, if it is the one that `asker` wakes.
-    #[inline]
-    fn current(asker: &Waker) -> Option<Arc<dyn AnyCell>> {
+    /// The actor whose turn it is on this thread.
+    pub(crate) fn whose_turn() -> Option<AnyActorRef> {
         CURRENT.with(|current| {
-            let cell = current.take()?;
-            let asking = (asker.data() == Arc::as_ptr(&cell).cast()).then(|| Arc::clone(&cell));
-            current.set(Some(cell));
-            asking
+            let cell = current.take();
+            current.set(cell.clone());
+            cell.map(AnyActorRef)
         })
     }
 
@@ -86,6 +84,12 @@ mod kept {
         fn lead_to(&self, cell: Option<Weak<dyn AnyCell>>) {
             let before = std::mem::replace(&mut *self.to.lock().unwrap_or_else(PoisonError::into_inner), cell);
             drop(before);
+        }
+
+        #[cold]
+        #[inline(never)]
+        fn follow(&self, cell: impl FnOnce() -> AnyActorRef) {
+            self.lead_to(Some(Arc::downgrade(&cell().0)));
         }
 
         fn end(&self) -> Option<AnyActorRef> {
@@ -126,63 +130,89 @@ mod kept {
         }
     }
 
+    /// What is recorded of an ask that is about to be sent: nothing, unless an actor's code awaits it.
+    #[derive(Default)]
+    pub(crate) struct Asking(Option<Arc<Edge>>);
+
+    /// What is recorded of an ask of the code that `asker` wakes. Its edge leads nowhere yet.
+    #[inline]
+    pub(crate) fn asked_by(asker: &Waker) -> Asking {
+        match CURRENT.with(|current| current.take()) {
+            Some(cell) => asked_within(cell, asker),
+            None => Asking(None),
+        }
+    }
+
+    /// Within the turn of `cell`, which may be that of the asker. Out of line, because most asks are not recorded.
+    #[cold]
+    #[inline(never)]
+    fn asked_within(cell: Arc<dyn AnyCell>, asker: &Waker) -> Asking {
+        let is_asker = asker.data() == Arc::as_ptr(&cell).cast();
+        let edge = is_asker.then(|| Arc::new(Edge { from: Arc::downgrade(&cell), to: Mutex::new(None) }));
+        CURRENT.with(|current| current.set(Some(cell)));
+        Asking(edge)
+    }
+
     /// What a reply slot knows of the code that awaits it.
     #[derive(Default)]
     pub(crate) struct Tie {
         /// Whether the slot is in an envelope. If it is in a message of another kind, this module cannot follow
         /// it.
         is_seen: AtomicBool,
-        edge: OnceLock<Arc<Edge>>,
+        edge: Option<Arc<Edge>>,
     }
 
     impl Tie {
+        #[inline]
+        pub(crate) fn new(asking: Asking) -> Self {
+            Self { is_seen: AtomicBool::new(false), edge: asking.0 }
+        }
+
         /// Notes that the slot is in an envelope.
         pub(crate) fn seen(&self) {
             self.is_seen.store(true, Ordering::Relaxed);
         }
 
         /// A handler of `cell` has begun with the message.
+        #[inline]
         pub(crate) fn handled_by(&self, cell: impl FnOnce() -> AnyActorRef) {
-            if let Some(edge) = self.edge.get() {
-                edge.lead_to(Some(Arc::downgrade(&cell().0)));
+            if let Some(edge) = &self.edge {
+                edge.follow(cell);
             }
         }
 
         /// The handler has taken the slot, or the ask is answered, though its asker has not had a turn since.
         pub(crate) fn leads_nowhere(&self) {
-            if let Some(edge) = self.edge.get() {
+            if let Some(edge) = &self.edge {
                 edge.lead_to(None);
             }
         }
 
-        /// Code that `asker` wakes is about to ask `to`.
-        pub(crate) fn begin(
-            &self,
-            to: impl FnOnce() -> AnyActorRef,
-            asker: &Waker,
-        ) -> Result<Wait, Box<[ActorPath]>> {
-            match current(asker) {
-                Some(from) => self.begin_of(from, to()),
-                None => Ok(Wait::default()),
-            }
+        /// Whether an actor's code awaits the ask.
+        #[inline]
+        pub(crate) fn is_known(&self) -> bool {
+            self.edge.is_some()
         }
 
-        /// `from` is about to ask `to`.
-        fn begin_of(&self, from: Arc<dyn AnyCell>, to: AnyActorRef) -> Result<Wait, Box<[ActorPath]>> {
+        /// The ask is about to be sent to `to`. The error is a circle of asks.
+        pub(crate) fn begin(&self, to: impl FnOnce() -> AnyActorRef) -> Result<Wait, Box<[ActorPath]>> {
+            let Some(edge) = &self.edge else { return Ok(Wait::default()) };
+            let Some(from) = edge.from.upgrade() else { return Ok(Wait::default()) };
+            let to = to();
             let is_seen = self.is_seen.load(Ordering::Relaxed);
-            let end = is_seen.then(|| Arc::downgrade(&to.0));
-            let edge = Arc::new(Edge { from: Arc::downgrade(&from), to: Mutex::new(end) });
-            if !from.core().waits().is_some_and(|waits| waits.enter(&edge)) {
+            if is_seen {
+                edge.lead_to(Some(Arc::downgrade(&to.0)));
+            }
+            if !from.core().waits().is_some_and(|waits| waits.enter(edge)) {
                 return Ok(Wait::default());
             }
-            let wait = Wait::of(Arc::clone(&edge));
+            let wait = Wait::of(Arc::clone(edge));
             if REFUSED
                 && is_seen
                 && let Some(circle) = circle(&AnyActorRef(from), &to)
             {
                 return Err(circle);
             }
-            let _first = self.edge.set(edge);
             Ok(wait)
         }
     }
@@ -197,10 +227,16 @@ mod kept {
             Self(ManuallyDrop::new(Some(edge)))
         }
 
+        /// Whether an actor awaits it.
+        #[inline]
+        pub(crate) fn is_known(&self) -> bool {
+            self.0.is_some()
+        }
+
         /// Notes that the answer has come.
         #[inline]
         pub(crate) fn end(&mut self) {
-            if self.0.is_some() {
+            if self.is_known() {
                 self.leave();
             }
         }
@@ -260,6 +296,10 @@ mod kept {
         (cell, turn())
     }
 
+    pub(crate) fn whose_turn() -> Option<AnyActorRef> {
+        None
+    }
+
     #[derive(Default)]
     pub(crate) struct Waits;
 
@@ -282,15 +322,37 @@ mod kept {
         pub(crate) fn leads_nowhere(&self) {}
 
         #[inline]
-        pub(crate) fn begin(&self, _: impl FnOnce() -> AnyActorRef, _: &Waker) -> Result<Wait, Box<[ActorPath]>> {
+        pub(crate) fn new(_: Asking) -> Self {
+            Self
+        }
+
+        #[inline]
+        pub(crate) fn is_known(&self) -> bool {
+            false
+        }
+
+        pub(crate) fn begin(&self, _: impl FnOnce() -> AnyActorRef) -> Result<Wait, Box<[ActorPath]>> {
             Ok(Wait)
         }
+    }
+
+    #[derive(Default)]
+    pub(crate) struct Asking;
+
+    #[inline]
+    pub(crate) fn asked_by(_: &Waker) -> Asking {
+        Asking
     }
 
     #[derive(Default)]
     pub(crate) struct Wait;
 
     impl Wait {
+        #[inline]
+        pub(crate) fn is_known(&self) -> bool {
+            false
+        }
+
         #[inline]
         pub(crate) fn end(&mut self) {}
     }

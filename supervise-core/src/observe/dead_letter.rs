@@ -2,7 +2,7 @@
 //!
 //! Rule 10.1.
 
-use crate::base::ActorPath;
+use crate::base::{ActorPath, Uid};
 use crate::failure::Failure;
 
 /// A message that no actor handled successfully. The message itself has been dropped or given back to its sender.
@@ -13,6 +13,9 @@ pub struct DeadLetter {
     pub recipient: ActorPath,
     /// The name of its recipient's type, as [`std::any::type_name`] returns it. `None`: a selection found no actor.
     pub recipient_type: Option<&'static str>,
+    /// The actor that sent it. Known if its recipient had ended by then, so that it was lost at once, and if the sender's code sent it
+    /// itself, in builds with debug assertions and with the features `observe` and `testkit`.
+    pub sender: Option<ActorPath>,
     /// The kind of message: the handler's variant, or the message's type.
     pub message: &'static str,
     /// Why it became a dead letter.
@@ -77,11 +80,20 @@ pub(crate) struct Lost {
     pub(crate) deliveries: u32,
     /// Whether an asker waits for its reply. If so, the asker gets an error.
     pub(crate) answered: bool,
+    /// Whether its sender is sending it now, on this thread.
+    pub(crate) at_once: bool,
+    /// Its recipient.
+    pub(crate) to: Option<Uid>,
 }
 
 impl Lost {
     /// A message that was never delivered.
     pub(crate) fn new(message: &'static str, reason: DeadLetterReason, answered: bool) -> Self {
-        Self { message, reason, failures: Vec::new(), deliveries: 0, answered }
+        Self { message, reason, failures: Vec::new(), deliveries: 0, answered, at_once: false, to: None }
+    }
+
+    /// A message that its sender is sending now.
+    pub(crate) fn at_once(self) -> Self {
+        Self { at_once: true, ..self }
     }
 }

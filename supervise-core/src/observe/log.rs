@@ -9,10 +9,13 @@ use tracing::{Level, debug, enabled, error, info, trace, warn};
 use super::About;
 use super::dead_letter::DeadLetter;
 use super::intervention::Intervention;
-use super::thinned::{Kind, MOST_LINES, OF_DEAD_LETTERS, OF_FAILURES};
+use super::thinned::{Kind, MOST_LINES, MissedLetters, OF_DEAD_LETTERS, OF_FAILURES};
 use crate::base::{ActorPath, TARGET, Uid};
 use crate::failure::{During, Failure, Stage, one_line, text_of};
-use crate::supervision::{Count, Directive, Log, LogLevel, Note, OnLimit, Outcome, Standing, Strategy};
+use crate::supervision::{Count, Directive, Log, LogLevel, Note, OnLimit, Outcome, Standing, Strategy, Window};
+
+/// How many actors a line names.
+const NAMED: usize = 3;
 
 /// Whether any subscriber may want anything. This runs no code of a subscriber.
 pub(super) fn may_be_on() -> bool {
@@ -69,11 +72,12 @@ pub(super) fn note(about: &About, note: &Note<Failure>, text: &str, quietly: boo
             let delay = delay.map(|delay| tracing::field::display(Short(delay)));
             let used = about.standing.map(|standing| Used(standing, &about.strategy).to_string());
             let used = used.as_deref();
+            let anew = about.anew_in().map(|anew| tracing::field::display(Short(anew)));
             macro_rules! say {
                 ($level:ident) => {
                     $level!(
                         target: TARGET, actor = %failed, uid = %about.uid, during, failure = cause.type_name(),
-                        rule = about.rule, outcome = outcome.in_a_word(), delay, attempt = about.attempt, used,
+                        rule = about.rule, outcome = outcome.in_a_word(), delay, attempt = about.attempt, used, anew,
                         supervisor = %actor, origin, "{line}"
                     )
                 };
@@ -142,13 +146,15 @@ pub(super) fn unsaid(actor: &ActorPath, child: Option<&ActorPath>) {
 }
 
 pub(super) fn dead_letter(letter: &DeadLetter) {
-    let DeadLetter { recipient, message: letter, reason, .. } = letter;
-    info!(target: TARGET, %recipient, letter, ?reason, "a message became a dead letter");
+    let DeadLetter { recipient, sender, message: letter, reason, .. } = letter;
+    let sender = sender.as_ref().map(tracing::field::display);
+    info!(target: TARGET, %recipient, letter, ?reason, sender, "a message became a dead letter");
 }
 
 pub(super) fn quiet_dead_letter(letter: &DeadLetter) {
-    let DeadLetter { recipient, message: letter, reason, .. } = letter;
-    debug!(target: TARGET, %recipient, letter, ?reason, "a message became a dead letter");
+    let DeadLetter { recipient, sender, message: letter, reason, .. } = letter;
+    let sender = sender.as_ref().map(tracing::field::display);
+    debug!(target: TARGET, %recipient, letter, ?reason, sender, "a message became a dead letter");
 }
 
 pub(super) fn dead_letters_pause() {
@@ -159,9 +165,27 @@ pub(super) fn dead_letters_pause() {
     );
 }
 
-pub(super) fn dead_letters_missed(missed: u64) {
-    let (letters, were) = if missed == 1 { ("letter", "was") } else { ("letters", "were") };
-    info!(target: TARGET, missed, "{missed} dead {letters} {were} logged at debug level only");
+pub(super) fn dead_letters_missed(missed: &MissedLetters) {
+    let all = missed.all;
+    let (letters, were) = if all == 1 { ("letter", "was") } else { ("letters", "were") };
+    info!(target: TARGET, missed = all, "{all} dead {letters} {were} logged at debug level only{}", ToWhom(missed));
+}
+
+/// To whom most dead letters were: `: 1000 to /user/office/reports, 12 to others`.
+struct ToWhom<'a>(&'a MissedLetters);
+
+impl Display for ToWhom<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self(MissedLetters { all, recipients }) = self;
+        let mut before = ": ";
+        let mut others = *all;
+        for (recipient, letters) in recipients.iter().take(NAMED) {
+            write!(f, "{before}{letters} to {}", recipient.local())?;
+            others = others.saturating_sub(*letters);
+            before = ", ";
+        }
+        if others > 0 && others < *all { write!(f, "{before}{others} to others") } else { Ok(()) }
+    }
 }
 
 pub(super) fn quarantined(letter: &DeadLetter) {
@@ -341,10 +365,18 @@ impl Display for Follows<'_> {
                 }
                 match standing {
                     Some(standing) if standing.used >= standing.of => {
-                        write!(f, ", for the last time before its limit ({}): then ", Budget(strategy))?;
+                        write!(f, ", for the last time before its limit ({}", Budget(strategy))?;
+                        if let Some(anew) = self.about.anew_in() {
+                            let what = match strategy.limit.window {
+                                Window::Sliding => "the oldest of them stops counting",
+                                Window::Tumbling => "the count starts anew",
+                            };
+                            write!(f, "; {what} in {}", InWords(anew))?;
+                        }
+                        f.write_str("): then ")?;
                         match strategy.on_limit {
                             OnLimit::Stop => f.write_str(&actors(children, "stop")),
-                            OnLimit::Escalate => write!(f, "{} fails too", actor.name()),
+                            OnLimit::Escalate => write!(f, "{} fails too{}", actor.name(), Others(self.about)),
                         }
                     }
                     _ => Ok(()),
@@ -367,6 +399,21 @@ impl Display for Follows<'_> {
             }
             Outcome::AlreadyAnswered => f.write_str("an earlier decision answers this failure too"),
             Outcome::Escalated => write!(f, "{} fails too", actor.name()),
+        }
+    }
+}
+
+/// The other children of the supervisor that will fail.
+struct Others<'a>(&'a About);
+
+impl Display for Others<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Some((names, all)) = &self.0.others else { return Ok(()) };
+        let more = all.saturating_sub(names.len());
+        match (names.len(), more) {
+            (0, _) => f.write_str(", which has no other child"),
+            (_, 0) => write!(f, ", and with it {}", names.join(", ")),
+            _ => write!(f, ", and with it {} and {more} more", names.join(", ")),
         }
     }
 }

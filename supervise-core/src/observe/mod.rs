@@ -39,7 +39,7 @@ use self::recent::{LONGEST, Recent};
 pub(crate) use self::tally::Life;
 use self::tally::Tallied;
 pub use self::tally::{Lives, Tally};
-use self::thinned::{Alike, Kind, Line, LineCount, OF_DEAD_LETTERS};
+use self::thinned::{Alike, DeadLetterLines, Kind, Line};
 use crate::base::{ActorPath, Uid, contained, contained_silently};
 use crate::failure::{Failure, cut, text_of};
 use crate::supervision::{LogLevel, Note, Outcome, Standing, Strategy, Time};
@@ -47,7 +47,7 @@ use crate::supervision::{LogLevel, Note, Outcome, Standing, Strategy, Time};
 /// Reports what happens in one system.
 pub(crate) struct Observer {
     events: EventStream,
-    dead_letters: Mutex<LineCount>,
+    dead_letters: Mutex<DeadLetterLines>,
     failures: Mutex<Recent>,
     alike: Mutex<Alike>,
     tallied: Arc<Tallied>,
@@ -76,6 +76,17 @@ pub(crate) struct About {
     pub(crate) attempt: u32,
     /// When it was decided.
     pub(crate) now: Option<Time>,
+    /// The other children of the supervisor, if it fails when the limit is reached and this is the last restart before that: the names of
+    /// the first few, and how many there are.
+    pub(crate) others: Option<(Vec<String>, usize)>,
+}
+
+impl About {
+    /// In how long the count of restarts starts anew, or the oldest restart stops counting.
+    #[cfg(feature = "tracing")]
+    fn anew_in(&self) -> Option<Duration> {
+        Some(self.standing?.anew_at?.saturating_sub(self.now?))
+    }
 }
 
 impl Observer {
@@ -83,7 +94,7 @@ impl Observer {
     pub(crate) fn new(event_capacity: usize, end: watch::Sender<End>) -> Self {
         Self {
             events: EventStream::new(event_capacity, end),
-            dead_letters: Mutex::new(LineCount::new(OF_DEAD_LETTERS)),
+            dead_letters: Mutex::default(),
             failures: Mutex::default(),
             alike: Mutex::default(),
             tallied: Arc::default(),
@@ -238,18 +249,20 @@ impl Observer {
     /// Reports a dead letter. `now` is the time since the system began, or `None` while it is ending.
     pub(crate) fn dead_letter(
         &self,
-        recipient: impl FnOnce() -> (ActorPath, Option<&'static str>),
+        recipient: impl Fn() -> (ActorPath, Option<&'static str>),
+        sender: impl FnOnce() -> Option<ActorPath>,
         lost: Lost,
         now: impl FnOnce() -> Option<Time>,
     ) {
         let heard = self.events.hears(Interest::DEAD_LETTERS);
-        let loudness = self.loudness(&lost, now);
+        let loudness = self.loudness(&lost, || recipient().0, now);
         if !heard && loudness.is_none() {
             return;
         }
-        let Lost { message, reason, failures, deliveries, .. } = lost;
+        let Lost { message, reason, failures, deliveries, at_once, .. } = lost;
         let (recipient, recipient_type) = recipient();
-        let letter = DeadLetter { recipient, recipient_type, message, reason, failures, deliveries };
+        let sender = if at_once { sender() } else { None };
+        let letter = DeadLetter { recipient, recipient_type, sender, message, reason, failures, deliveries };
         match loudness {
             None => {}
             Some(LogLevel::Warn) => _ = told(|| log::quarantined(&letter)),
@@ -264,7 +277,12 @@ impl Observer {
     /// The level at which a dead letter is logged, if at all. Also logs the summary lines that are due.
     ///
     /// Rule 10.4.
-    fn loudness(&self, lost: &Lost, now: impl FnOnce() -> Option<Time>) -> Option<LogLevel> {
+    fn loudness(
+        &self,
+        lost: &Lost,
+        recipient: impl FnOnce() -> ActorPath,
+        now: impl FnOnce() -> Option<Time>,
+    ) -> Option<LogLevel> {
         let on = |level| contained(|| log::is_on_at(level)).unwrap_or(false);
         let quietly = || on(LogLevel::Debug).then_some(LogLevel::Debug);
         if lost.reason == DeadLetterReason::Quarantined {
@@ -274,14 +292,14 @@ impl Observer {
             return quietly();
         }
         let Some(now) = now() else {
-            self.dead_letters().miss();
+            self.dead_letters().miss(lost.to, recipient);
             return quietly();
         };
-        let line = self.dead_letters().count(now);
+        let (line, missed) = self.dead_letters().count(now, lost.to, recipient);
         match line {
             Line::Missed => return quietly(),
-            Line::Own { missed: 0 } => {}
-            Line::Own { missed } => _ = told(|| log::dead_letters_missed(missed)),
+            Line::Own { .. } if missed.is_empty() => {}
+            Line::Own { .. } => _ = told(|| log::dead_letters_missed(&missed)),
             Line::Last => _ = told(log::dead_letters_pause),
         }
         Some(LogLevel::Info)
@@ -307,13 +325,13 @@ impl Observer {
     pub(crate) fn end(&self) {
         self.tell_missed(None);
         let missed = self.dead_letters().take_missed();
-        if missed > 0 {
-            told(|| log::dead_letters_missed(missed));
+        if !missed.is_empty() {
+            told(|| log::dead_letters_missed(&missed));
         }
     }
 
     /// Never locked while a line is logged.
-    fn dead_letters(&self) -> MutexGuard<'_, LineCount> {
+    fn dead_letters(&self) -> MutexGuard<'_, DeadLetterLines> {
         self.dead_letters.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -332,6 +350,7 @@ fn event_of(about: About, note: Note<Failure>, text: Arc<str>) -> Option<Event> 
         strategy: _,
         gave_up_after: _,
         now: _,
+        others: _,
     } = about;
     let unknown = || actor.clone();
     Some(match note {

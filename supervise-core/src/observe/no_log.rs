@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::About;
 use super::dead_letter::DeadLetter;
 use super::intervention::Intervention;
-use super::thinned::Kind;
+use super::thinned::{Kind, MissedLetters};
 use crate::base::{ActorPath, Uid};
 use crate::failure::Failure;
 use crate::supervision::{Directive, LogLevel, Note, Outcome};
@@ -47,7 +47,7 @@ pub(super) fn quiet_dead_letter(_: &DeadLetter) {}
 
 pub(super) fn dead_letters_pause() {}
 
-pub(super) fn dead_letters_missed(_: u64) {}
+pub(super) fn dead_letters_missed(_: &MissedLetters) {}
 
 pub(super) fn quarantined(_: &DeadLetter) {}
 

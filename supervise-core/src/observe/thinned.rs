@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use crate::base::ActorPath;
+use crate::base::{ActorPath, Uid};
 use crate::supervision::{LogLevel, Time};
 
 /// How many dead letters, and how many failures that are alike, get a line each in one window. The others are only counted.
@@ -71,6 +71,86 @@ impl LineCount {
     /// Returns how many got no line since the last call.
     pub(crate) fn take_missed(&mut self) -> u64 {
         std::mem::take(&mut self.missed)
+    }
+}
+
+/// How many recipients of dead letters without a line are told apart.
+const MOST_RECIPIENTS: usize = 16;
+
+/// Counts dead letters, and the recipients of those that got no line.
+#[derive(Debug)]
+pub(crate) struct DeadLetterLines {
+    lines: LineCount,
+    missed: HashMap<Uid, (ActorPath, u64)>,
+}
+
+/// The dead letters that got no line.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct MissedLetters {
+    pub(crate) all: u64,
+    /// The recipients of most of them, the one with the most first.
+    pub(crate) recipients: Vec<(ActorPath, u64)>,
+}
+
+impl MissedLetters {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.all == 0
+    }
+}
+
+impl Default for DeadLetterLines {
+    fn default() -> Self {
+        Self { lines: LineCount::new(OF_DEAD_LETTERS), missed: HashMap::new() }
+    }
+}
+
+impl DeadLetterLines {
+    /// Counts one at `now`. Also returns those that its line must mention.
+    pub(crate) fn count(
+        &mut self,
+        now: Time,
+        to: Option<Uid>,
+        recipient: impl FnOnce() -> ActorPath,
+    ) -> (Line, MissedLetters) {
+        let line = self.lines.count(now);
+        let missed = match line {
+            Line::Missed => {
+                self.note(to, recipient);
+                0
+            }
+            Line::Own { missed } => missed,
+            Line::Last => 0,
+        };
+        (line, self.told(missed))
+    }
+
+    /// Counts one that gets no line in any case.
+    pub(crate) fn miss(&mut self, to: Option<Uid>, recipient: impl FnOnce() -> ActorPath) {
+        self.lines.miss();
+        self.note(to, recipient);
+    }
+
+    /// The path is made once for each recipient.
+    fn note(&mut self, to: Option<Uid>, recipient: impl FnOnce() -> ActorPath) {
+        let Some(to) = to else { return };
+        if self.missed.len() < MOST_RECIPIENTS || self.missed.contains_key(&to) {
+            self.missed.entry(to).or_insert_with(|| (recipient(), 0)).1 += 1;
+        }
+    }
+
+    /// Returns those that got no line since the last call.
+    pub(crate) fn take_missed(&mut self) -> MissedLetters {
+        let missed = self.lines.take_missed();
+        self.told(missed)
+    }
+
+    fn told(&mut self, all: u64) -> MissedLetters {
+        if all == 0 {
+            return MissedLetters { all, recipients: Vec::new() };
+        }
+        let mut recipients: Vec<(ActorPath, u64)> = self.missed.drain().map(|(_, missed)| missed).collect();
+        recipients.sort_by(|a, b| (b.1, a.0.local()).cmp(&(a.1, b.0.local())));
+        MissedLetters { all, recipients }
     }
 }
 

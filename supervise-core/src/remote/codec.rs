@@ -14,6 +14,7 @@ use serde::de::{DeserializeOwned, Deserializer, IgnoredAny, Visitor};
 use serde::{Deserialize, Serialize, forward_to_deserialize_any};
 
 use super::association::Number;
+use super::depth::is_shallow;
 use super::link::Link;
 use super::node::NodeCore;
 use super::wire::WireError;
@@ -178,7 +179,11 @@ pub(crate) fn message_pack<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, 
 
 /// Reads a value that takes all the bytes.
 pub(super) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Undecodable> {
-    rmp_serde::from_slice(bytes).map_err(|_| Undecodable::Argument)
+    if is_shallow(bytes) {
+        rmp_serde::from_slice(bytes).map_err(|_| Undecodable::Argument)
+    } else {
+        Err(Undecodable::Argument)
+    }
 }
 
 /// A message that is being read.
@@ -191,8 +196,7 @@ pub struct Arguments<'a> {
 
 impl<'a> Arguments<'a> {
     pub(super) fn new(names: &'a [String], body: &'a [u8], asked: Option<Asked>) -> Self {
-        let mut reader = rmp_serde::Deserializer::new(Cursor::new(body));
-        reader.set_max_depth(64);
+        let reader = rmp_serde::Deserializer::new(Cursor::new(body));
         Self { names, next: 0, reader, asked }
     }
 

@@ -175,7 +175,7 @@ impl<K: ShardKey, A: RemoteActor> RemoteActor for Gate<K, A> {
     fn encode(message: Self::Message, out: &mut Outgoing) -> Result<(), Unsendable> {
         let GateMessage::Enter(Enter { key, hops, message }) = message else { return Err(Unsendable) };
         out.wrap(
-            |inner| A::encode(message, inner),
+            |inner| <A as RemoteActor>::encode(message, inner),
             |out| {
                 out.argument(&key, codec::<K>())?;
                 out.argument(&hops, codec::<u8>())
@@ -186,7 +186,7 @@ impl<K: ShardKey, A: RemoteActor> RemoteActor for Gate<K, A> {
     fn decode(handler: &str, arguments: &mut Arguments<'_>) -> Result<Self::Message, Undecodable> {
         let key = arguments.read(codec::<K>())?;
         let hops = arguments.read(codec::<u8>())?;
-        let message = A::decode(handler, arguments)?;
+        let message = <A as RemoteActor>::decode(handler, arguments)?;
         Ok(GateMessage::Enter(Enter { key, hops, message }))
     }
 }

@@ -2,32 +2,21 @@
 //!
 //! Rule 22.3.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use supervise_core::{NodeState, Outcome};
+use supervise_core::{During, Outcome};
 
+use super::below::{Goes, Way};
 use super::failing::Failing;
-use super::history::{Fall, History, Losing};
+use super::history::History;
 use super::marks::Mark;
-use super::sight::{Budget, Sight, Time};
+use super::past::{fallen, lost};
+use super::sight::{Budget, Sight, Takes, Time};
 use super::waits::{Behind, Waits};
-use super::words::{Count, Span, and_others, count, outcome, reason, short_type, so_many};
+use super::words::{Count, Span, count, outcome, short_type, so_many};
 
-/// An actor is stuck if it waits in the same message for this long and other messages wait.
-const STUCK: Duration = Duration::from_secs(5);
-/// How long actors wait for each other before that counts as a deadlock.
-const DEADLOCK: Duration = Duration::from_secs(1);
-/// An actor blocks a thread if its handler runs for this long without being at an await point.
-const BLOCKS: Duration = Duration::from_secs(1);
-/// How long a start, and an end, may take.
-const SLOW_START: Duration = Duration::from_secs(5);
-const SLOW_END: Duration = Duration::from_secs(10);
-/// An actor falls behind if this many messages wait and more at each look, or if one waits for this long.
-const MANY_WAIT: usize = 1_000;
-const LONG_WAIT: Duration = Duration::from_secs(10);
-const GROWS: u32 = 3;
-/// How many groups of similar actors get cards.
+/// For how many groups of similar actors cards are made.
 const GROUPS: usize = 256;
 /// How many cards there are.
 pub(super) const MOST_CARDS: usize = 16;
@@ -48,6 +37,18 @@ pub(super) enum Kind {
 }
 
 impl Kind {
+    /// What may be wrong with a single actor.
+    pub(super) const OF_ACTORS: [Self; 8] = [
+        Self::SlowStart,
+        Self::SlowEnd,
+        Self::BlocksThread,
+        Self::Deadlock,
+        Self::Stuck,
+        Self::RestartLoop,
+        Self::FallingBehind,
+        Self::NearLimit,
+    ];
+
     /// The title on the page.
     pub(super) fn title(self) -> &'static str {
         match self {
@@ -104,55 +105,17 @@ pub(super) struct Card {
     pub(super) cause: Option<String>,
     /// How many messages it holds up, or how often it happened.
     pub(super) weight: u64,
+    /// Whether the actor is near its limit, although the card is about something worse.
+    pub(super) near_limit: bool,
+    /// Whom the limit takes along of which it tells.
+    pub(super) goes: Option<Goes>,
 }
 
-/// What is wrong with an actor.
-pub(super) fn ailment(
-    sight: &Sight<'_>,
-    mark: Option<&Mark>,
-    failing: Option<&Failing>,
-    waits: &Waits,
-    now: Time,
-) -> Option<Kind> {
-    let lasted =
-        |since: Option<Time>, long: Duration| since.is_some_and(|since| now.saturating_sub(since) >= long);
-    let since = mark.map(|mark| mark.state_since);
-    match sight.state {
-        NodeState::Starting if failing.is_none_or(|failing| !failing.is_loop(true, now)) => {
-            return lasted(since, SLOW_START).then_some(Kind::SlowStart);
-        }
-        NodeState::Stopping => return lasted(since, SLOW_END).then_some(Kind::SlowEnd),
-        _ => {}
+impl Card {
+    pub(super) fn title(&self) -> String {
+        let limit = if self.near_limit { ", near its limit" } else { "" };
+        format!("{}{limit}", self.kind.title())
     }
-    if let Some(mark) = mark {
-        if lasted(mark.awake_since, BLOCKS) {
-            return Some(Kind::BlocksThread);
-        }
-        if waits.is_in_circle(sight.key) && lasted(mark.message_since, DEADLOCK) {
-            return Some(Kind::Deadlock);
-        }
-        let holds_up = sight.waiting > 0 || waits.is_awaited(sight.key);
-        // The last look knows for whom the actor waits, if it found the actor in this message for long enough.
-        let is_known = sight.waits_for.is_empty() || waits.get(sight.key).is_some();
-        if holds_up && is_known && lasted(mark.message_since, STUCK) {
-            return Some(Kind::Stuck);
-        }
-    }
-    if failing.is_some_and(|failing| failing.is_loop(sight.due.is_some(), now)) {
-        return Some(Kind::RestartLoop);
-    }
-    if sight.state == NodeState::Running && mark.is_some_and(|mark| falls_behind(sight, mark, now)) {
-        return Some(Kind::FallingBehind);
-    }
-    sight.budget.filter(|budget| budget.of >= 2 && budget.used + 1 >= budget.of).map(|_| Kind::NearLimit)
-}
-
-fn falls_behind(sight: &Sight<'_>, mark: &Mark, now: Time) -> bool {
-    let bound = sight.capacity.map_or(MANY_WAIT, |capacity| MANY_WAIT.min(capacity.div_ceil(5).saturating_mul(4)));
-    let grows = sight.waiting >= bound.max(1) && mark.grew >= GROWS;
-    let is_full = sight.capacity.is_some_and(|capacity| sight.waiting >= capacity && capacity >= 2);
-    let full = is_full && mark.message_since.is_some_and(|since| now.saturating_sub(since) >= STUCK);
-    grows || full || mark.oldest(now).is_some_and(|age| age.at_least >= LONG_WAIT)
 }
 
 /// The cards of one look.
@@ -162,23 +125,49 @@ pub(super) struct Hand {
     groups: HashMap<(Kind, &'static str, Option<&'static str>), Card>,
     /// How many actors have a problem.
     pub(super) ill: usize,
+    /// The paths of the first of them.
+    pub(super) unwell: Vec<String>,
+    /// The groups of problems that have no card, because their actors have a worse one or are told with another actor.
+    hidden: HashSet<(Kind, &'static str, Option<&'static str>)>,
 }
 
+/// How many unwell actors are named.
+pub(super) const MOST_UNWELL: usize = 20;
+
 impl Hand {
-    /// Adds an actor that has a problem.
-    pub(super) fn add(&mut self, kind: Kind, path: &str, sight: &Sight<'_>, known: &Known<'_>) {
+    /// Counts an actor that has a problem.
+    pub(super) fn count(&mut self, path: &str) {
         self.ill += 1;
-        let code = match kind {
-            Kind::RestartLoop => {
-                known.failing.and_then(|failing| failing.decision.during.map(supervise_core::During::name))
-            }
-            Kind::Stuck | Kind::BlocksThread => sight.handler,
-            _ => None,
-        };
+        if self.unwell.len() < MOST_UNWELL {
+            self.unwell.push(path.to_owned());
+        }
+    }
+
+    /// Notes a problem that has no card.
+    pub(super) fn hide(&mut self, kind: Kind, sight: &Sight<'_>, failing: Option<&Failing>) {
+        if self.hidden.len() < GROUPS {
+            self.hidden.insert((kind, sight.actor_type, code(kind, sight, failing)));
+        }
+    }
+
+    /// The subjects of the problems that have no card.
+    pub(super) fn hidden(&self) -> Vec<(Kind, String)> {
+        self.hidden.iter().map(|(kind, actor_type, code)| (*kind, subject(actor_type, *code))).collect()
+    }
+
+    /// Adds an actor that has a problem. Returns the keys of the actors about which the card has to know who is below them.
+    pub(super) fn add(
+        &mut self,
+        kind: Kind,
+        path: &str,
+        sight: &Sight<'_>,
+        known: &Known<'_>,
+    ) -> Option<[u64; 2]> {
+        let code = code(kind, sight, known.failing);
         let full = self.groups.len() >= GROUPS;
         let group = (kind, sight.actor_type, code);
         if full && !self.groups.contains_key(&group) {
-            return;
+            return None;
         }
         let weight = weight(kind, sight, known);
         let card = self.groups.entry(group).or_insert_with(|| Card {
@@ -186,11 +175,13 @@ impl Hand {
             actors: 0,
             path: String::new(),
             actor_type: short_type(sight.actor_type),
-            subject: format!("{} {}", sight.actor_type, code.unwrap_or_default()),
+            subject: subject(sight.actor_type, code),
             since: None,
             says: String::new(),
             cause: None,
             weight: 0,
+            near_limit: false,
+            goes: None,
         });
         card.actors += 1;
         if card.actors == 1 || weight > card.weight {
@@ -200,13 +191,27 @@ impl Hand {
                 .then(|| known.failing.map(|failing| failing.decision.text.clone()))
                 .flatten();
             path.clone_into(&mut card.path);
+            card.near_limit = kind == Kind::RestartLoop && sight.budget.is_some_and(Budget::is_near);
+            card.goes =
+                sight.budget.filter(|_| matches!(kind, Kind::RestartLoop | Kind::NearLimit)).map(|budget| Goes {
+                    key: sight.key,
+                    supervisor: known.above,
+                    path: path.to_owned(),
+                    takes: budget.takes,
+                });
         }
         card.weight = card.weight.max(weight);
+        card.goes.as_ref().map(|goes| [goes.key, goes.supervisor])
     }
 
     /// All cards, the worst one first: by kind, then by what it holds up.
-    pub(super) fn play(self, history: &History, waits: &Waits, now: Time) -> Vec<Card> {
+    pub(super) fn play(self, history: &History, waits: &Waits, way: &Way, now: Time) -> Vec<Card> {
         let mut cards: Vec<Card> = self.groups.into_values().collect();
+        for card in &mut cards {
+            if let Some(goes) = &card.goes {
+                card.says += &way.tell(goes);
+            }
+        }
         leave_roots(&mut cards, Kind::SlowStart);
         leave_roots(&mut cards, Kind::SlowEnd);
         cards.extend(history.falls.iter().rev().filter(|fall| fall.is_harm()).map(|fall| fallen(fall, now)));
@@ -215,6 +220,19 @@ impl Hand {
         cards.sort_by(|a, b| (a.kind, b.weight, &a.path).cmp(&(b.kind, a.weight, &b.path)));
         cards
     }
+}
+
+/// The handler or hook that cards of this kind are about.
+fn code(kind: Kind, sight: &Sight<'_>, failing: Option<&Failing>) -> Option<&'static str> {
+    match kind {
+        Kind::RestartLoop => failing.and_then(|failing| failing.decision.during.map(During::name)),
+        Kind::Stuck | Kind::BlocksThread => sight.handler,
+        _ => None,
+    }
+}
+
+fn subject(actor_type: &str, code: Option<&str>) -> String {
+    format!("{actor_type} {}", code.unwrap_or_default())
 }
 
 /// Keeps only the lowest actors that start, or end, because the actors above wait for them.
@@ -233,8 +251,9 @@ fn leave_roots(cards: &mut Vec<Card>, kind: Kind) {
 pub(super) struct Known<'a> {
     pub(super) mark: Option<&'a Mark>,
     pub(super) failing: Option<&'a Failing>,
-    /// The supervisor's path.
+    /// The supervisor's path, and its key.
     pub(super) supervisor: &'a str,
+    pub(super) above: u64,
     /// Which actors waited for which at the last look.
     pub(super) waits: &'a Waits,
     pub(super) now: Time,
@@ -281,7 +300,7 @@ fn says(kind: Kind, sight: &Sight<'_>, known: &Known<'_>) -> String {
             ago(mark.and_then(|mark| mark.message_since)),
             waits_behind(sight.waiting),
             oldest(mark, now),
-            chain(&known.waits.behind(sight.key))
+            chain(&known.waits.behind(sight.key), sight.waiting)
         ),
         Kind::FallingBehind => {
             let room = sight.capacity.map_or_else(String::new, |room| format!(" (room for {})", count(room)));
@@ -312,13 +331,20 @@ fn says(kind: Kind, sight: &Sight<'_>, known: &Known<'_>) -> String {
 }
 
 /// The actors that wait for it: `41 actors wait for its answer: order → ledger → conn-2.`
-fn chain(behind: &Behind) -> String {
+///
+/// `own`: how many of the messages wait in its own mailbox.
+fn chain(behind: &Behind, own: usize) -> String {
     let wait = match behind.actors {
         0 => return String::new(),
         1 => "1 actor waits".to_owned(),
         more => format!("{} actors wait", count(more)),
     };
-    format!(" {wait} for its answer: {}.", ways(behind.chain.iter().map(|path| &**path)))
+    let messages = match behind.messages.saturating_sub(own) {
+        0 => String::new(),
+        1 => " 1 message waits behind them.".to_owned(),
+        more => format!(" {} messages wait behind them.", count(more)),
+    };
+    format!(" {wait} for its answer: {}.{messages}", ways(behind.chain.iter().map(|path| &**path)))
 }
 
 /// The last elements of paths, at most five of them.
@@ -329,7 +355,7 @@ fn ways<'a>(paths: impl DoubleEndedIterator<Item = &'a str> + ExactSizeIterator)
     format!("{before}{}", names.join(" → "))
 }
 
-fn name(path: &str) -> &str {
+pub(super) fn name(path: &str) -> &str {
     path.rsplit_once('/').map_or(path, |(_, name)| name)
 }
 
@@ -364,6 +390,8 @@ fn deadlock(circle: &[u64], waits: &Waits, now: Time) -> Option<Card> {
         says,
         cause: None,
         weight: (messages + behind) as u64,
+        near_limit: false,
+        goes: None,
     })
 }
 
@@ -417,14 +445,19 @@ fn restart_loop(failing: &Failing, sight: &Sight<'_>, known: &Known<'_>) -> Stri
 }
 
 fn near_limit(budget: Budget, known: &Known<'_>) -> String {
-    let Budget { used, of, within, escalates, rule, anew_at, slides } = budget;
+    let Budget { used, of, within, takes, rule, anew_at, slides } = budget;
     let within = match (within, anew_at) {
         (Some(within), _) => format!(" in {}", Span(within)),
         (None, None) => " of its life".to_owned(),
         // The window depends on the supervisor's instance.
         (None, Some(_)) => String::new(),
     };
-    let then = if escalates { format!("fails {}", known.supervisor) } else { "stops it".to_owned() };
+    let then = match takes {
+        Takes::Supervisor => {
+            format!("fails {}, and {} decides about that", known.supervisor, above(known.supervisor))
+        }
+        Takes::Siblings { .. } | Takes::Nobody => "stops it".to_owned(),
+    };
     let left = of.saturating_sub(used);
     let next = match left {
         0 => format!("The next failure {then}"),
@@ -439,90 +472,7 @@ fn near_limit(budget: Budget, known: &Known<'_>) -> String {
     format!("{used} of {of} restarts{within} used{rule}. {next}.{anew}")
 }
 
-fn fallen(fall: &Fall, now: Time) -> Card {
-    let used = fall.used.map(|(used, of)| format!("{used} of {of} restarts used"));
-    // The child that the last decision was about.
-    let whom = fall.passed.last().map_or("it", |top| top);
-    let (end, used_before) = match &fall.end {
-        Some((Outcome::LimitReached { children }, by)) => {
-            let used = used.map_or_else(String::new, |used| format!(": {used}"));
-            (format!("{by} stopped {whom} at the limit{}{used}", and_others(*children)), None)
-        }
-        Some((Outcome::Stopped { children }, by)) => {
-            (format!("{by} stopped {whom}{}", and_others(*children)), used)
-        }
-        Some((end, by)) => (format!("{by}: {}", outcome(*end)), used),
-        None => (format!("{whom} failed with it"), used),
-    };
-    let way = if fall.passed.is_empty() {
-        String::new()
-    } else {
-        let at_limit = used_before.map_or_else(String::new, |used| format!(" at the limit ({used})"));
-        format!("The failure was escalated{at_limit}: {} → {}. ", fall.origin, fall.passed.join(" → "))
-    };
-    let says = format!("{way}{end}, {} ago.", Span(now.saturating_sub(fall.at)));
-    let down = match (fall.passed.last(), &fall.end) {
-        (Some(top), _) => top.clone(),
-        (None, _) => fall.origin.clone(),
-    };
-    Card {
-        kind: Kind::BranchDown,
-        actors: 1,
-        subject: down.clone(),
-        path: down,
-        actor_type: String::new(),
-        since: Some(fall.at),
-        says,
-        cause: Some(fall.text.clone()),
-        // The later one first.
-        weight: fall.at.as_secs(),
-    }
-}
-
-fn lost(history: &History, now: Time) -> Vec<Card> {
-    let card = |path: String, actors, letters, first, says| Card {
-        kind: Kind::MessagesLost,
-        actors,
-        subject: path.clone(),
-        path,
-        actor_type: String::new(),
-        since: Some(first),
-        says,
-        cause: None,
-        weight: letters,
-    };
-    let since = |first: Time| Span(now.saturating_sub(first));
-    let mut cards: Vec<Card> = history
-        .losing
-        .iter()
-        .filter(|losing| losing.is_many(now))
-        .map(|losing| {
-            let (kind, share) = losing.mostly();
-            let says = format!(
-                "{} in the last {}, {share} % `{kind}`: {}. The last one was {} ago.",
-                so_many(losing.letters, "dead letter"),
-                since(losing.first),
-                reason(losing.reason),
-                since(losing.last)
-            );
-            card(losing.recipient.clone(), 1, losing.letters, losing.first, says)
-        })
-        .collect();
-    if cards.is_empty()
-        && history.loses_many(now)
-        && let Some(last) = history.losing.iter().max_by_key(|losing| losing.last)
-    {
-        let letters = history.losing.iter().map(|losing| losing.letters).sum();
-        let first = history.losing.iter().map(|losing: &Losing| losing.first).min().unwrap_or(now);
-        let (kind, _) = last.mostly();
-        let says = format!(
-            "{} to {} recipients in the last {}. The last one, `{kind}`, was for this one: {}.",
-            so_many(letters, "dead letter"),
-            count(history.losing.len()),
-            since(first),
-            reason(last.reason)
-        );
-        cards.push(card(last.recipient.clone(), history.losing.len(), letters, first, says));
-    }
-    cards
+/// The path of the supervisor of this actor.
+fn above(path: &str) -> &str {
+    path.rsplit_once('/').map_or("/", |(above, _)| if above.is_empty() { "/" } else { above })
 }

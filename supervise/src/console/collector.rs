@@ -4,7 +4,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::cards::{Card, Hand, Kind, Known, MOST_CARDS, ailment};
+use super::ailments::ailments;
+use super::below::Way;
+use super::cards::{Card, Hand, Kind, Known, MOST_CARDS};
 use super::detail::Detail;
 use super::failing::Failures;
 use super::history::{Fall, History};
@@ -46,15 +48,12 @@ pub(super) struct Look<'c> {
     is_glance: bool,
     waits: Waits,
     now: Time,
-    actors: usize,
     handled: u64,
     longest: Option<Time>,
     hand: Hand,
     mentioned: Vec<Mention>,
     held: Vec<(String, Time)>,
-    /// The path of the actor that was seen last, and the end of each element in it.
-    path: String,
-    ends: Vec<usize>,
+    way: Way,
 }
 
 /// An actor that has been in one message for long, although no message waits in its own mailbox. Others may wait for its
@@ -79,6 +78,15 @@ pub(super) struct View {
     pub(super) interval: Duration,
     pub(super) actors: usize,
     pub(super) ill: usize,
+    /// The paths of the first actors that are not well.
+    pub(super) unwell: Vec<String>,
+    /// What is wrong with actors and has no card, because something worse is wrong with them or because they are told with another
+    /// actor: the kinds and subjects.
+    #[cfg_attr(
+        not(feature = "tracing"),
+        expect(dead_code, reason = "only the log compares the cards of two looks")
+    )]
+    pub(super) hidden: Vec<(Kind, String)>,
     /// How long, at most, the oldest message has waited. `None` if no message waits.
     pub(super) longest: Option<Time>,
     pub(super) per_second: f64,
@@ -145,14 +153,12 @@ impl Collector {
             is_glance,
             waits: Waits::default(),
             now,
-            actors: 0,
             handled: 0,
             longest: None,
             hand: Hand::default(),
             mentioned: Vec::new(),
             held: Vec::new(),
-            path: String::new(),
-            ends: Vec::new(),
+            way: Way::default(),
         }
     }
 }
@@ -160,20 +166,20 @@ impl Collector {
 impl Look<'_> {
     /// Records an actor, and returns what its line shows. An actor is recorded before its children.
     pub(super) fn see(&mut self, sight: &Sight<'_>) -> Shown {
-        self.go_to(sight);
-        self.actors += 1;
+        self.way.go_to(sight);
         self.handled += u64::from(sight.handled());
         let Self { collector, now, .. } = self;
         let Collector { marks, failures, waits, .. } = &mut **collector;
         let now = *now;
         let mark = if self.is_glance { marks.of(sight.key) } else { marks.see(sight, now) };
         let failing = failures.of(sight.key);
-        let kind = ailment(sight, mark, failing, waits, now);
+        let ailments = ailments(sight, mark, failing, waits, now);
+        let kind = ailments.worst;
         let oldest = mark.and_then(|mark| mark.oldest(now));
         let long = mark.map(|mark| mark.message_since.unwrap_or(mark.state_since));
         self.longest = self.longest.max(oldest.map(|age| age.at_most));
         if let Some(since) = long.filter(|since| now.saturating_sub(*since) >= LINK) {
-            self.waits.note(sight.key, || Link::of(sight, &self.path, since));
+            self.waits.note(sight.key, || Link::of(sight, self.way.path(), since));
         }
         let shown = Shown {
             kind,
@@ -186,16 +192,22 @@ impl Look<'_> {
             waits_for: mark.and_then(|_| waits.targets(sight.key).next()).map(|(_, link)| Arc::clone(&link.path)),
         };
         let is_root = shown.waits_for.is_none();
+        ailments.hidden().for_each(|kind| self.hand.hide(kind, sight, failing));
+        if kind.is_some() {
+            self.hand.count(self.way.path());
+        }
         match kind {
             // An actor that waits for a stuck actor belongs to the card of that actor. A circle has one card.
-            Some(Kind::Deadlock) => self.hand.ill += 1,
-            Some(Kind::Stuck) if !is_root => self.hand.ill += 1,
+            None | Some(Kind::Deadlock) => {}
+            Some(Kind::Stuck) if !is_root => self.hand.hide(Kind::Stuck, sight, failing),
             Some(kind) => {
-                let above = self.ends.len().checked_sub(2).map_or(0, |above| self.ends[above]);
-                let supervisor = if above == 0 { "/" } else { &self.path[..above] };
-                self.hand.add(kind, &self.path, sight, &Known { mark, failing, supervisor, waits, now });
+                let (supervisor, above) = self.way.above();
+                let known = Known { mark, failing, supervisor, above, waits, now };
+                let asked = self.hand.add(kind, self.way.path(), sight, &known);
+                if let Some(keys) = asked {
+                    self.way.ask(keys);
+                }
             }
-            None => {}
         }
         let since = mark.and_then(|mark| mark.message_since).filter(|since| now.saturating_sub(*since) >= LONG);
         if let (Some(since), None, true) = (since, kind, is_root) {
@@ -204,7 +216,7 @@ impl Look<'_> {
         if let (Some(Kind::Deadlock | Kind::Stuck | Kind::BlocksThread), Some(since)) = (kind, shown.since) {
             self.hold(since);
         }
-        let path = if self.path.is_empty() { "/" } else { &self.path };
+        let path = self.way.path();
         for listing in &mut *self.listings {
             listing.see(sight, path, &shown);
         }
@@ -232,35 +244,25 @@ impl Look<'_> {
 
     /// The path of the actor that was seen last.
     pub(super) fn path(&self) -> &str {
-        if self.path.is_empty() { "/" } else { &self.path }
+        self.way.path()
     }
 
     fn mention(&mut self, handler: Option<&'static str>, since: Time) {
         let place = self.mentioned.partition_point(|other| other.since <= since);
         if place < MOST_MENTIONED {
             self.mentioned.truncate(MOST_MENTIONED - 1);
-            self.mentioned.insert(place, Mention { path: self.path.clone(), handler, since });
+            self.mentioned.insert(place, Mention { path: self.way.path().to_owned(), handler, since });
         }
     }
 
     /// The actor that was seen last is held up.
     fn hold(&mut self, since: Time) {
-        let lane = self.path.split('/').nth(2).unwrap_or("/");
+        let lane = self.way.path().split('/').nth(2).unwrap_or("/");
         if let Some((_, first)) = self.held.iter_mut().find(|(known, _)| known == lane) {
             *first = since.min(*first);
         } else if self.held.len() < MOST_HELD {
             self.held.push((lane.to_owned(), since));
         }
-    }
-
-    fn go_to(&mut self, sight: &Sight<'_>) {
-        self.ends.truncate(sight.depth);
-        self.path.truncate(self.ends.last().copied().unwrap_or(0));
-        if sight.depth > 0 {
-            self.path.push('/');
-            self.path.push_str(sight.name);
-        }
-        self.ends.push(self.path.len());
     }
 
     /// Ends the look, and returns what all looks and events so far show. `None`: it was a glance.
@@ -271,14 +273,14 @@ impl Look<'_> {
             is_glance,
             mut waits,
             now,
-            actors,
             handled,
             longest,
             hand,
             mentioned,
             held,
-            ..
+            mut way,
         } = self;
+        way.end();
         for listing in &mut *listings {
             listing.end(now, !is_glance);
         }
@@ -296,16 +298,18 @@ impl Look<'_> {
         collector.marks.end(now);
         collector.waits = waits;
         let history = &collector.history;
-        let ill = hand.ill;
-        let mut cards = hand.play(history, &collector.waits, now);
+        let (ill, unwell, hidden) = (hand.ill, hand.unwell.clone(), hand.hidden());
+        let mut cards = hand.play(history, &collector.waits, &way, now);
         let more_cards = cards.len().saturating_sub(MOST_CARDS);
         cards.truncate(MOST_CARDS);
         let is_stuck = cards.iter().any(|card| card.kind == Kind::Stuck);
         let newest = history.failures.len().saturating_sub(MOST_FAILURES);
         Some(View {
             now,
-            actors,
+            actors: way.actors,
             ill,
+            unwell,
+            hidden,
             longest,
             per_second,
             cards,

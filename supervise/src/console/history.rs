@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use supervise_core::{DeadLetterReason, Outcome};
+use supervise_core::{DeadLetterReason, During, Outcome};
 
 use super::sight::{Decision, Intervened, Loss, Time};
 
@@ -18,7 +18,7 @@ const HOUR: Duration = Duration::from_secs(60 * 60);
 /// How many interventions are kept.
 const INTERVENTIONS: usize = 32;
 const RECIPIENTS: usize = 256;
-/// How many kinds of dead letters of one recipient are counted separately.
+/// How many kinds of dead letters of one recipient are counted separately, and how many senders.
 const KINDS: usize = 8;
 /// This many dead letters within [`MINUTE`] give a card.
 pub(super) const MANY_LOST: usize = 10;
@@ -33,6 +33,10 @@ pub(super) struct Fall {
     /// The supervisors that failed because of it, the lowest one first.
     pub(super) passed: Vec<String>,
     pub(super) text: String,
+    /// Where the actor failed that failed first.
+    pub(super) during: Option<During>,
+    /// The rule of the last decision.
+    pub(super) rule: Option<&'static str>,
     /// The last outcome, and the supervisor that decided. `None` while the failure of the last supervisor is
     /// undecided.
     pub(super) end: Option<(Outcome, String)>,
@@ -58,6 +62,8 @@ pub(super) struct Losing {
     pub(super) reason: DeadLetterReason,
     /// How many of each kind of message.
     kinds: Vec<(&'static str, u64)>,
+    /// How many of each known sender.
+    senders: Vec<(String, u64)>,
     recent: VecDeque<Time>,
 }
 
@@ -71,6 +77,22 @@ impl Losing {
     pub(super) fn mostly(&self) -> (&'static str, u64) {
         let (kind, most) = self.kinds.iter().max_by_key(|kind| kind.1).copied().unwrap_or(("", 0));
         (kind, most * 100 / self.letters.max(1))
+    }
+
+    /// The known senders, the one that sent most first.
+    pub(super) fn senders(&self) -> Vec<&str> {
+        let mut senders: Vec<&(String, u64)> = self.senders.iter().collect();
+        senders.sort_by(|a, b| (b.1, &a.0).cmp(&(a.1, &b.0)));
+        senders.into_iter().map(|(sender, _)| &**sender).collect()
+    }
+}
+
+/// Counts one more of these, if there are not too many different ones.
+fn count<T: PartialEq>(counts: &mut Vec<(T, u64)>, what: T) {
+    match counts.iter().position(|known| known.0 == what) {
+        Some(at) => counts[at].1 += 1,
+        None if counts.len() < KINDS => counts.push((what, 1)),
+        None => {}
     }
 }
 
@@ -129,7 +151,7 @@ impl History {
             .rev()
             .find(|fall| fall.end.is_none() && fall.passed.last().is_some_and(|top| *top == decision.child));
         if let Some(fall) = open {
-            fall.at = now;
+            (fall.at, fall.rule) = (now, decision.rule);
             fall.used = decision.used.filter(|_| at_limit).or(fall.used);
             if goes_up {
                 fall.passed.push(decision.supervisor.clone());
@@ -149,6 +171,8 @@ impl History {
             origin_key: decision.key,
             passed: goes_up.then(|| decision.supervisor.clone()).into_iter().collect(),
             text: decision.text.clone(),
+            during: decision.during,
+            rule: decision.rule,
             end: (!goes_up).then(|| (decision.outcome, decision.supervisor.clone())),
             used: decision.used.filter(|_| at_limit),
             at: now,
@@ -183,6 +207,7 @@ impl History {
                 last: now,
                 reason: loss.reason,
                 kinds: Vec::new(),
+                senders: Vec::new(),
                 recent: VecDeque::new(),
             });
             self.losing.len() - 1
@@ -191,11 +216,9 @@ impl History {
         losing.letters += 1;
         (losing.last, losing.reason) = (now, loss.reason);
         note_recent(&mut losing.recent, now);
-        let kinds = &mut losing.kinds;
-        match kinds.iter().position(|kind| kind.0 == loss.message) {
-            Some(kind) => kinds[kind].1 += 1,
-            None if kinds.len() < KINDS => kinds.push((loss.message, 1)),
-            None => {}
+        count(&mut losing.kinds, loss.message);
+        if let Some(sender) = loss.sender {
+            count(&mut losing.senders, sender);
         }
     }
 

@@ -7,7 +7,7 @@ use supervise_core::NodeState;
 use super::collector::{Mention, View};
 use super::detail::{Detail, Waiting};
 use super::rows::{Listing, Row};
-use super::sight::{Decision, Intervened, Time};
+use super::sight::{Decision, Intervened, Takes, Time};
 use super::text::lede;
 use super::words::{outcome, short_type};
 
@@ -124,7 +124,7 @@ pub(super) fn json(system: &str, view: &View, listing: &Listing) -> String {
     for card in &view.cards {
         out.open('{');
         out.texts("kind", card.kind.word());
-        out.texts("title", card.kind.title());
+        out.texts("title", card.title());
         out.numbers("actors", card.actors);
         out.texts("path", &card.path);
         out.texts("type", &card.actor_type);
@@ -356,7 +356,7 @@ fn row(out: &mut Writer, row: &Row) {
         if let Some(within) = budget.within {
             out.time("within", within);
         }
-        if budget.escalates {
+        if budget.takes == Takes::Supervisor {
             out.numbers("escalates", true);
         }
         if let Some(rule) = budget.rule {

@@ -9,8 +9,9 @@ use std::time::Duration;
 use tracing::{info, warn};
 
 use super::cards::{Card, Kind};
+use super::collector::View;
 use super::sight::Time;
-use super::words::{Span, count};
+use super::words::{Span, count, some_of};
 
 /// The target of all lines of this crate.
 const TARGET: &str = "supervise";
@@ -19,6 +20,8 @@ const TARGET: &str = "supervise";
 const QUIET: Duration = Duration::from_secs(60);
 /// How long after a line it is repeated, if the problem lasts.
 const REMIND: Duration = Duration::from_secs(10 * 60);
+/// How many unwell actors a line names.
+const WHO: usize = 8;
 /// How many cards are remembered.
 const MOST: usize = 256;
 
@@ -41,16 +44,30 @@ struct Told {
 /// A line of the log.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Line<'a> {
-    Is { kind: Kind, path: &'a str, actors: usize, says: &'a str },
-    Over { kind: Kind, path: String, after: Duration },
+    /// `again`: an earlier line has said so, and it has lasted since.
+    Is {
+        kind: Kind,
+        path: &'a str,
+        actors: usize,
+        says: &'a str,
+        again: bool,
+    },
+    Over {
+        kind: Kind,
+        path: String,
+        after: Duration,
+    },
 }
 
 impl Lines {
-    /// Returns the lines to be written after a look. `is_all`: `cards` has all cards.
-    pub(super) fn after<'a>(&mut self, cards: &'a [Card], is_all: bool, now: Time) -> Vec<Line<'a>> {
+    /// Returns the lines to be written after a look.
+    pub(super) fn after<'a>(&mut self, view: &'a View) -> Vec<Line<'a>> {
+        let View { cards, hidden, more_cards, now, .. } = view;
+        let now = *now;
         let mut lines: Vec<Line<'a>> = Vec::new();
-        for told in self.0.iter_mut().filter(|told| told.is_on && is_all) {
-            if !cards.iter().any(|card| told.is_about(card)) {
+        for told in self.0.iter_mut().filter(|told| told.is_on && *more_cards == 0) {
+            let is_hidden = hidden.iter().any(|(kind, subject)| told.kind == *kind && told.subject == *subject);
+            if !is_hidden && !cards.iter().any(|card| told.is_about(card)) {
                 told.is_on = false;
                 let after = now.saturating_sub(told.since);
                 lines.push(Line::Over { kind: told.kind, path: told.path.clone(), after });
@@ -60,18 +77,20 @@ impl Lines {
         for card in cards.iter().filter(|card| !has_lines_already(card.kind)) {
             let Card { kind, path, actors, says, .. } = card;
             let has_room = self.0.len() < MOST;
-            match self.0.iter_mut().find(|told| told.is_about(card)) {
+            let again = match self.0.iter_mut().find(|told| told.is_about(card)) {
                 Some(told) if told.is_on && now.saturating_sub(told.at) >= REMIND => {
                     told.at = now;
                     path.clone_into(&mut told.path);
+                    true
                 }
                 None if has_room => {
                     let (subject, path) = (card.subject.clone(), path.clone());
                     self.0.push(Told { kind: *kind, subject, path, since: now, at: now, is_on: true });
+                    false
                 }
                 _ => continue,
-            }
-            lines.push(Line::Is { kind: *kind, path, actors: *actors, says });
+            };
+            lines.push(Line::Is { kind: *kind, path, actors: *actors, says, again });
         }
         lines
     }
@@ -88,17 +107,19 @@ fn has_lines_already(kind: Kind) -> bool {
     kind == Kind::BranchDown
 }
 
-/// Writes a line, with the number of actors that are not well. Contains the panic of a subscriber.
-pub(super) fn say(system: &str, not_well: usize, line: &Line<'_>) {
+/// Writes a line, with the actors that are not well. Contains the panic of a subscriber.
+pub(super) fn say(system: &str, view: &View, line: &Line<'_>) {
+    let not_well = view.ill;
+    let who = (not_well > 0).then(|| tracing::field::display(Unwell(view)));
     let say = || match line {
-        Line::Is { kind, path, actors, says } => {
-            let (problem, kind) = (problem(*kind), kind.word());
+        Line::Is { kind, path, actors, says, again } => {
+            let (problem, kind) = (problem(*kind, *again), kind.word());
             let others = match actors {
                 0 | 1 => String::new(),
                 more => format!(" (and {} like it)", count(more - 1)),
             };
             warn!(
-                target: TARGET, actor = %Full(system, path), kind, not_well,
+                target: TARGET, actor = %Full(system, path), kind, not_well, who,
                 "{} {problem}{others}. {says}", name(path)
             );
         }
@@ -106,7 +127,7 @@ pub(super) fn say(system: &str, not_well: usize, line: &Line<'_>) {
             let (end, kind) = (end(*kind), kind.word());
             let path: &str = path;
             info!(
-                target: TARGET, actor = %Full(system, path), kind, not_well,
+                target: TARGET, actor = %Full(system, path), kind, not_well, who,
                 "{} {end}, after {}", name(path), Span(*after)
             );
         }
@@ -123,23 +144,38 @@ impl Display for Full<'_> {
     }
 }
 
+/// The paths of the first unwell actors, and how many more there are: `/user/mail/smtp, /user/stock/ledger and 3 more`.
+struct Unwell<'a>(&'a View);
+
+impl Display for Unwell<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self(View { unwell, ill, .. }) = self;
+        f.write_str(&some_of(unwell.iter().map(String::as_str), WHO, *ill))
+    }
+}
+
 fn name(path: &str) -> &str {
     path.rsplit_once('/').map_or(path, |(_, name)| name)
 }
 
-/// What is wrong with an actor.
-fn problem(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Deadlock => "is in a deadlock",
-        Kind::BlocksThread => "blocks a thread",
-        Kind::Stuck => "is stuck",
-        Kind::FallingBehind => "falls behind",
-        Kind::SlowStart => "is slow to start",
-        Kind::SlowEnd => "is slow to end",
-        Kind::NearLimit => "is near its limit",
-        Kind::RestartLoop => "is in a restart loop",
-        Kind::MessagesLost => "loses messages",
-        Kind::BranchDown => "is down",
+/// What is wrong with an actor: `is stuck`, `still blocks a thread`.
+fn problem(kind: Kind, again: bool) -> String {
+    let (verb, rest) = match kind {
+        Kind::Deadlock => ("is", "in a deadlock"),
+        Kind::BlocksThread => ("blocks", "a thread"),
+        Kind::Stuck => ("is", "stuck"),
+        Kind::FallingBehind => ("falls", "behind"),
+        Kind::SlowStart => ("is", "slow to start"),
+        Kind::SlowEnd => ("is", "slow to end"),
+        Kind::NearLimit => ("is", "near its limit"),
+        Kind::RestartLoop => ("is", "in a restart loop"),
+        Kind::MessagesLost => ("loses", "messages"),
+        Kind::BranchDown => ("is", "down"),
+    };
+    match (again, verb) {
+        (false, _) => format!("{verb} {rest}"),
+        (true, "is") => format!("is still {rest}"),
+        (true, _) => format!("still {verb} {rest}"),
     }
 }
 

@@ -4,6 +4,8 @@
 //! Rules 22.1, 22.2, 22.3, 22.4, 22.5, 22.6 and 22.7. [`docs::console`](crate::docs::console) says what each card means, and what to do about it.
 
 mod actions;
+mod ailments;
+mod below;
 mod cards;
 mod collector;
 mod detail;
@@ -13,6 +15,7 @@ mod json;
 #[cfg(feature = "tracing")]
 mod lines;
 mod outlet;
+mod past;
 mod rows;
 mod running;
 mod server;

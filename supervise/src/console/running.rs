@@ -21,7 +21,7 @@ use super::actions::Actions;
 use super::collector::View;
 use super::outlet::{Outlet, Outlets, Readers};
 use super::server::{Listener, Service};
-use super::text::text;
+use super::text::{FRESH, text};
 use super::watch::Watch;
 use super::wish::Wish;
 
@@ -53,6 +53,8 @@ pub(super) struct Shared {
     /// Whether there was a request since the last look.
     asked: AtomicBool,
     wake: Notify,
+    /// Tells those who ask for the text that there is a new look, or that none comes soon.
+    answered: Notify,
     stopped: AtomicBool,
 }
 
@@ -68,6 +70,19 @@ impl Shared {
             std::mem::replace(&mut *self.latest.lock().unwrap_or_else(PoisonError::into_inner), Arc::clone(&view));
         drop(former);
         view
+    }
+
+    /// What the last look found. If it is older than a second, a look is taken first, unless looks take so long that none is due.
+    pub(super) async fn fresh(&self) -> Arc<View> {
+        let mut answered = pin!(self.answered.notified());
+        answered.as_mut().enable();
+        self.asked();
+        let latest = self.latest();
+        if latest.age() < FRESH || latest.ended.is_some() || self.stopped.load(Ordering::Relaxed) {
+            return latest;
+        }
+        answered.await;
+        self.latest()
     }
 
     /// The outlet for the readers with this wish. If it is new, its first page comes soon.
@@ -145,6 +160,7 @@ pub(super) fn start(console: Console, listener: Listener) -> io::Result<Running>
         streams: AtomicUsize::new(0),
         asked: AtomicBool::new(false),
         wake: Notify::new(),
+        answered: Notify::new(),
         stopped: AtomicBool::new(false),
     });
     let address = listener.address();
@@ -157,6 +173,8 @@ pub(super) fn start(console: Console, listener: Listener) -> io::Result<Running>
                 tokio::spawn(serving);
             }
             keep_watching(watch, &here).await;
+            here.stopped.store(true, Ordering::Relaxed);
+            here.answered.notify_waiters();
             sleep(LAST_WORDS).await;
         });
     })?;
@@ -198,6 +216,9 @@ async fn keep_watching(mut watch: Watch, shared: &Shared) {
                 shared.asked.store(false, Ordering::Relaxed);
                 asked_at = Some(Instant::now());
                 readers.update(&shared.outlets);
+                if looked.elapsed() + FRESH < self::interval(true, watch.view().took) {
+                    shared.answered.notify_waiters();
+                }
             }
             Next::Look if Instant::now() < look_at => {
                 let began = Instant::now();
@@ -209,6 +230,7 @@ async fn keep_watching(mut watch: Watch, shared: &Shared) {
                 watch.look_for(readers.listings());
                 looked = Instant::now();
                 let view = shared.found(View { interval, ..watch.view().clone() });
+                shared.answered.notify_waiters();
                 readers.tell(&shared.system, &view);
             }
         }
@@ -257,6 +279,21 @@ async fn how_it_ended(system: &ActorSystem) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Rule 22.4: who asks for the text gets a look that is due.
+    #[tokio::test]
+    async fn the_text_waits_for_a_look_that_is_due() {
+        let system = ActorSystem::new("shop");
+        let console = Console::of(&system).start().expect("a thread");
+        let old = Instant::now().into_std().checked_sub(FRESH * 2).expect("the clock began before");
+        console.shared.found(View { began: Some(old), ..View::default() });
+        assert_eq!(console.shared.latest().actors, 0);
+        assert_eq!(console.shared.fresh().await.actors, 3, "the guardians");
+        system.terminate().await;
+        console.shared.found(View { began: Some(old), ..View::default() });
+        // There is no later look, or only the last one: it does not wait for ever.
+        let _last = console.shared.fresh().await;
+    }
 
     #[test]
     fn con_04_looks_take_at_most_two_percent_of_the_time_and_half_a_percent_unread() {

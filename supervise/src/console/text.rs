@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use super::collector::{Mention, View};
 use super::sight::Intervened;
-use super::words::{Rate, Span, count, outcome, so_many};
+use super::words::{Rate, Span, count, outcome, so_many, some_of};
 
 const COLUMNS: usize = 80;
 /// How many failures are listed.
 const FAILURES: usize = 10;
 
 /// The text says how old the look is if it is older than this.
-const FRESH: Duration = Duration::from_secs(1);
+pub(super) const FRESH: Duration = Duration::from_secs(1);
 
 /// The cards, then the last failures, as a look found them that began `age` ago.
 pub(super) fn text(system: &str, view: &View, age: Duration) -> String {
@@ -32,13 +32,17 @@ pub(super) fn text(system: &str, view: &View, age: Duration) -> String {
         out.fill("", "  ", how);
     }
     out.fill("", "  ", &lede(view));
+    if view.ill > 0 {
+        let who = some_of(view.unwell.iter().map(String::as_str), view.unwell.len(), view.ill);
+        out.fill("", "  ", &format!("Not well: {who}."));
+    }
     for card in &view.cards {
         out.blank();
         let who = match card.actors {
             0 | 1 => format!("{}  {}", card.path, card.actor_type),
             several => format!("{} × {}, the worst is {}", count(several), card.actor_type, card.path),
         };
-        out.fill("", "    ", &format!("{}: {}", card.kind.title(), who.trim_end()));
+        out.fill("", "    ", &format!("{}: {}", card.title(), who.trim_end()));
         out.fill("    ", "    ", &card.says);
         if let Some(cause) = &card.cause {
             out.fill("    ", "    ", &format!("Why: {cause}"));
@@ -73,6 +77,26 @@ pub(super) fn text(system: &str, view: &View, age: Duration) -> String {
             decision.supervisor
         );
         out.fill("  ", "      ", &line);
+    }
+    if !view.ends.is_empty() {
+        out.blank();
+        out.fill("", "", "Ended in the last hour, for a failure:");
+    }
+    for (at, decision) in view.ends.iter().rev().take(FAILURES) {
+        let during = decision.during.map_or_else(String::new, |during| format!(" in `{during}`"));
+        let rule = decision.rule.map_or_else(String::new, |rule| format!(", rule `{rule}`"));
+        let text = if decision.text.is_empty() { String::new() } else { format!(": {}", decision.text) };
+        let line = format!(
+            "{} ago  {}: {} by {}{rule}, when it failed{during}{text}",
+            Span(view.now.saturating_sub(*at)),
+            decision.child,
+            outcome(decision.outcome),
+            decision.supervisor,
+        );
+        out.fill("  ", "      ", &line);
+    }
+    if let Some(more) = view.ends.len().checked_sub(FAILURES).filter(|more| *more > 0) {
+        out.fill("  ", "", &format!("And {} more.", count(more)));
     }
     if !view.interventions.is_empty() {
         out.blank();

@@ -63,8 +63,8 @@ impl Watch {
             self.view = View { began: Some(began), took: began.elapsed(), ..view };
             #[cfg(feature = "tracing")]
             if runs {
-                for line in self.lines.after(&self.view.cards, self.view.more_cards == 0, self.view.now) {
-                    say(self.system.name(), self.view.ill, &line);
+                for line in self.lines.after(&self.view) {
+                    say(self.system.name(), &self.view, &line);
                 }
             }
             #[cfg(not(feature = "tracing"))]

@@ -51,6 +51,14 @@ pub(super) fn so_many(number: u64, noun: &str) -> String {
     format!("{} {noun}{}", Count(number), if number == 1 { "" } else { "s" })
 }
 
+/// The first `most` of `all` names: `a, b and 3 more`.
+pub(super) fn some_of<'a>(names: impl Iterator<Item = &'a str>, most: usize, all: usize) -> String {
+    let first: Vec<&str> = names.take(most).collect();
+    let more = all.saturating_sub(first.len());
+    let listed = first.join(", ");
+    if more > 0 { format!("{listed} and {} more", count(more)) } else { listed }
+}
+
 /// A rate per second: `0`, `0.4`, `48`, `46 100`.
 pub(super) struct Rate(pub(super) f64);
 

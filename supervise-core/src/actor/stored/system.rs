@@ -31,13 +31,9 @@ impl Listener for Reporter {
                 events.publish(Event::Kept { actor: owner, queue, messages });
             }
             News::Quarantined { owner, queue, id, fate, kind, name, failures } => {
-                let lost = Lost {
-                    message: name.unwrap_or("a message of another release"),
-                    reason: reason(fate),
-                    deliveries: u32::try_from(failures.len()).unwrap_or(u32::MAX),
-                    failures: failures.clone(),
-                    answered: false,
-                };
+                let name = name.unwrap_or("a message of another release");
+                let deliveries = u32::try_from(failures.len()).unwrap_or(u32::MAX);
+                let lost = Lost { deliveries, failures: failures.clone(), ..Lost::new(name, reason(fate), false) };
                 system.dead_letter(|| (owner.clone(), None), lost);
                 events.publish(Event::Quarantined { actor: owner, queue, id, kind, fate, failures });
             }

@@ -2,10 +2,10 @@ mod failures;
 mod lines;
 mod waiting;
 
-use supervise_core::{DeadLetterReason, NodeState, Outcome};
+use supervise_core::{DeadLetterReason, During, NodeState, Outcome};
 
 use super::super::cards::Kind;
-use super::super::sight::{Budget, Endless, Loss};
+use super::super::sight::{Budget, Endless, Loss, Takes};
 use super::super::text::text;
 use super::super::wish::Wish;
 use super::*;
@@ -79,7 +79,12 @@ fn failed(collector: &mut Collector, seconds: u64, decision: Decision) {
 }
 
 fn lose(collector: &mut Collector, at: Duration, recipient: &str, message: &'static str) {
-    let loss = Loss { recipient: recipient.to_owned(), message, reason: DeadLetterReason::Stopped };
+    let loss = Loss {
+        recipient: recipient.to_owned(),
+        sender: Some("/user/till".to_owned()),
+        message,
+        reason: DeadLetterReason::Stopped,
+    };
     collector.happened(Happening::Lost(loss), at);
 }
 

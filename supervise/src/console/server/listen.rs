@@ -56,12 +56,13 @@ impl Listener {
     #[cfg(unix)]
     pub(in super::super) fn unix(path: &std::path::Path) -> io::Result<Self> {
         use std::os::unix::fs::FileTypeExt;
-        use std::os::unix::net::{UnixListener, UnixStream};
+        use std::os::unix::net::{UnixDatagram, UnixListener};
 
         let is_socket = std::fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket());
-        // Only a socket on which nobody listens is replaced: not one that may not be connected to, or is of another kind.
+        // Only a socket that nobody has is replaced: not one that may not be connected to. A stream would wait for an owner that takes up
+        // nobody; a datagram socket is refused at once, and the error says whether there is an owner.
         let is_left = |error: io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
-        if is_socket && UnixStream::connect(path).is_err_and(is_left) {
+        if is_socket && UnixDatagram::unbound()?.connect(path).is_err_and(is_left) {
             std::fs::remove_file(path)?;
         }
         let listener = UnixListener::bind(path)?;
@@ -268,10 +269,7 @@ mod tests {
         let (mut client, ours) = duplex(64 * 1_024);
         dial.send(ours).expect("it listens");
         let began = Instant::now();
-        client
-            .write_all(b"GET /text HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-            .await
-            .expect("room");
+        client.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").await.expect("room");
         let mut answer = String::new();
         tokio::select! {
             read = client.read_to_string(&mut answer) => { read.expect("text"); }
@@ -282,10 +280,33 @@ mod tests {
         system.terminate().await;
     }
 
+    /// A process that hangs, or is stopped by a signal, keeps its socket but accepts no connection.
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn a_socket_whose_owner_accepts_no_connection_is_refused_at_once() {
+        use std::os::unix::net::UnixStream;
+
+        let system = supervise_core::ActorSystem::new("shop");
+        let path = std::env::temp_dir().join(format!("supervise-console-{}.sock", std::process::id()));
+        let socket = tokio::net::UnixSocket::new_stream().expect("a socket");
+        socket.bind(&path).expect("a free path");
+        let owner = socket.listen(0).expect("it listens");
+        let _first = UnixStream::connect(&path).expect("there is room for one");
+        let (done, ended) = std::sync::mpsc::channel();
+        let (console, at) = (Console::of(&system), path.clone());
+        std::thread::spawn(move || done.send(console.unix(at).map(drop)));
+        let ended = ended.recv_timeout(Duration::from_secs(10)).expect("it does not wait for the owner");
+        assert_eq!(ended.expect_err("it is in use").kind(), io::ErrorKind::AddrInUse);
+        drop(owner);
+        Console::of(&system).unix(&path).expect("nobody listens there any more");
+        std::fs::remove_file(&path).expect("it is there");
+        system.terminate().await;
+    }
+
     /// The connections that have been silent longest are closed.
     #[tokio::test(start_paused = true)]
     async fn who_speaks_is_not_closed_for_another() {
-        const ASK: &[u8] = b"GET /text HTTP/1.1\r\nHost: localhost\r\n\r\n";
+        const ASK: &[u8] = b"GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n";
         let system = supervise_core::ActorSystem::new("shop");
         let service = Console::of(&system).service();
         let (dial, dialled) = tokio::sync::mpsc::unbounded_channel();
@@ -308,7 +329,7 @@ mod tests {
                 sleep(Duration::from_secs(1)).await;
                 client.write_all(ASK).await.expect("it is open");
                 let mut answer = Vec::new();
-                while !answer.ends_with(b"No message waits.\n") {
+                while !answer.ends_with(b"Try / or /text.\n") {
                     assert_ne!(client.read_buf(&mut answer).await.expect("it is open"), 0, "it was closed");
                 }
                 silence(CONNECTIONS - 1);

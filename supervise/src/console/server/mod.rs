@@ -48,7 +48,7 @@ impl Service {
         Self { shared }
     }
 
-    /// Answers a request. Only an action has to wait, because its body must arrive first.
+    /// Answers a request. Two answers have to wait: an action for its body, and the text for a look that is due.
     fn respond<B>(&self, request: Request<B>) -> Answering
     where
         B: http_body::Body + Send + 'static,
@@ -66,6 +66,14 @@ impl Service {
             });
         }
         let answer = self.answer(&request);
+        if request.uri().path() == "/text" && answer.status() == StatusCode::OK {
+            let shared = Arc::clone(shared);
+            return Box::pin(async move {
+                let latest = shared.fresh().await;
+                let text = text(&shared.system, &latest, latest.age());
+                Ok(answer.map(|_| Body::whole(text)))
+            });
+        }
         Box::pin(async { Ok(answer) })
     }
 
@@ -95,11 +103,7 @@ impl Service {
             views.map_or_else(too_many, |views| response(StatusCode::OK, content, views))
         };
         match path {
-            "/text" => {
-                let latest = self.shared.latest();
-                let text = text(&self.shared.system, &latest, latest.age());
-                response(StatusCode::OK, TEXT, Body::whole(text))
-            }
+            "/text" => response(StatusCode::OK, TEXT, Body::whole("")),
             "/snapshot.json" | "/events" if request.method() == Method::HEAD => {
                 let content = if path == "/events" { STREAM } else { JSON };
                 response(StatusCode::OK, content, Body::whole(""))

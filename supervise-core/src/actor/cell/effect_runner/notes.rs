@@ -7,7 +7,10 @@ use crate::actor::definition::Actor;
 use crate::actor::end_reason::EndReason;
 use crate::failure::Failure;
 use crate::observe::{About, Life, Observer};
-use crate::supervision::{ChildId, Note, Outcome, Strategy, Time};
+use crate::supervision::{ChildId, Note, OnLimit, Outcome, Strategy, Time};
+
+/// How many siblings of a failed actor are named.
+const NAMED: usize = 3;
 
 impl<A: Actor> EffectRunner<A> {
     pub(super) fn note(&self, note: Note<Failure>, basis: Option<&Basis>) {
@@ -99,6 +102,7 @@ impl Core {
             gave_up_after: None,
             attempt: 0,
             now: basis.map(|basis| basis.now),
+            others: None,
         };
         if matches!(note, Note::Started { again: true } | Note::Restarted(_))
             && let Some(parent) = &self.parent
@@ -125,6 +129,12 @@ impl Core {
                 _ => protocol.standing(id, &strategy, now),
             };
             about.attempt = protocol.failures_in_row(id);
+            let is_last = about.standing.is_some_and(|standing| standing.used >= standing.of);
+            if is_last && about.strategy.on_limit == OnLimit::Escalate {
+                let others = || protocol.children().filter(|(other, _)| *other != id);
+                let names = others().take(NAMED).map(|(_, other)| other.name().to_owned()).collect();
+                about.others = Some((names, others().count()));
+            }
             drop(protocol);
             if let Some(child) = child {
                 (about.uid, about.child) = (child.core().uid, Some(child.path()));

@@ -88,6 +88,6 @@ impl<A: Actor> EffectRunner<A> {
         let name = A::message_name(&message);
         drop_contained(message);
         let reason = DeadLetterReason::Quarantined;
-        self.cell.core.lost(Lost { message: name, reason, failures: history, deliveries, answered: false });
+        self.cell.core.lost(Lost { failures: history, deliveries, ..Lost::new(name, reason, false) });
     }
 }

@@ -5,11 +5,11 @@ use super::*;
 /// CON-12.
 #[test]
 fn con_12_near_its_limit_says_what_comes_then() {
-    let budget = |used, of, escalates| Budget {
+    let budget = |used, of, escalates: bool| Budget {
         used,
         of,
         within: Some(secs(60)),
-        escalates,
+        takes: if escalates { Takes::Supervisor } else { Takes::Nobody },
         rule: None,
         anew_at: None,
         slides: false,
@@ -28,7 +28,10 @@ fn con_12_near_its_limit_says_what_comes_then() {
     let said = |text: &str| Some((Kind::NearLimit, text.to_owned()));
     assert_eq!(
         says(budget(4, 5, true)),
-        said("4 of 5 restarts in 1 min used. One restart is left; the failure after it fails /user.")
+        said(
+            "4 of 5 restarts in 1 min used. One restart is left; the failure after it fails /user, and / decides about \
+             that. No other actor is below /user."
+        )
     );
     let anew = Budget { anew_at: Some(secs(9)), ..budget(5, 5, false) };
     let full = "5 of 5 restarts in 1 min used. The next failure stops it.";
@@ -92,10 +95,11 @@ fn con_15_an_escalation_shows_origin_supervisors_and_end() {
     assert_eq!(
         view.cards[0].says,
         "The failure was escalated: /user/pay/gateway/line → /user/pay/gateway → /user/pay. /user stopped /user/pay at \
-         the limit: 1 of 5 restarts used, 1 s ago."
+         the limit: 1 of 5 restarts used, rule `io::Error`, 1 s ago."
     );
     assert!(look(&mut collector, 1_000, &[]).cards.is_empty(), "it was more than 15 minutes ago");
     let full = Decision {
+        during: Some(During::Handler("track")),
         used: Some((5, 5)),
         ..decision("/user/office/reports", 5, Outcome::LimitReached { children: 1 })
     };
@@ -109,10 +113,15 @@ fn con_15_an_escalation_shows_origin_supervisors_and_end() {
         [
             (
                 "/user/office",
-                "The failure was escalated at the limit (5 of 5 restarts used): /user/office/reports → /user/office. \
-                 /user stopped /user/office, with 1 sibling, 0 ms ago."
+                "reports failed in `track`. The failure was escalated at the limit (5 of 5 restarts used): \
+                 /user/office/reports → /user/office. /user stopped /user/office, with 1 sibling, rule `io::Error`, 0 ms \
+                 ago."
             ),
-            ("/user/office/reports", "/user/office stopped it at the limit: 5 of 5 restarts used, 0 ms ago."),
+            (
+                "/user/office/reports",
+                "It failed in `track`. /user/office stopped it at the limit: 5 of 5 restarts used, rule `io::Error`, 0 ms \
+                 ago."
+            ),
         ]
     );
     assert!(look(&mut collector, 2_000, &[]).cards.is_empty());
@@ -133,7 +142,8 @@ fn ten_lost_messages_within_a_minute_are_a_card() {
     assert_eq!(kinds(&view), [(Kind::MessagesLost, "/user/reports")]);
     assert_eq!(
         view.cards[0].says,
-        "10 dead letters in the last 12 s, 90 % `Track`: the recipient has ended. The last one was 1 s ago."
+        "10 dead letters in the last 12 s, 90 % `Track`: the recipient has ended. The last one was 1 s ago. Sent \
+         by /user/till."
     );
     assert!(look(&mut collector, 61, &[]).cards.is_empty());
     let names: Vec<String> = (0..1_000).map(|n| format!("/user/s{n}")).collect();
@@ -166,4 +176,108 @@ fn con_18_a_hundred_thousand_failures_leave_a_bounded_memory() {
     assert_eq!((collector.history.losing.len(), view.missed, view.failures.len()), (256, 7, 60));
     assert!(view.cards.len() <= MOST_CARDS && view.cards.len() + view.more_cards == 65);
     assert!(super::super::super::json::json("shop", &view, &Listing::default()).len() < 64 * 1_024);
+}
+
+/// CON-12: who is near its limit and in a restart loop has one card, which says both.
+#[test]
+fn con_12_the_card_of_a_restart_loop_says_that_the_limit_is_near() {
+    let budget = |used| Budget {
+        used,
+        of: 5,
+        within: None,
+        takes: Takes::Nobody,
+        rule: None,
+        anew_at: None,
+        slides: false,
+    };
+    let title = |used| {
+        let mut collector = Collector::default();
+        for second in 1..=3 {
+            failed(&mut collector, second, decision("/user/smtp", 7, restarting()));
+        }
+        let view = look(&mut collector, 4, &[Sight { budget: Some(budget(used)), ..at(2, "smtp", 7) }]);
+        view.cards.iter().map(Card::title).collect::<Vec<_>>()
+    };
+    assert_eq!(title(3), ["Restart loop"]);
+    assert_eq!(title(4), ["Restart loop, near its limit"]);
+}
+
+/// CON-12: a card that tells of a limit says who else goes when it is reached.
+#[test]
+fn con_12_a_limit_says_who_goes_along() {
+    let budget = |takes| Budget { used: 4, of: 5, within: None, takes, rule: None, anew_at: None, slides: false };
+    let says = |takes, siblings: usize| {
+        let near = Sight { budget: Some(budget(takes)), ..at(3, "smtp", 7) };
+        let names = ["imap", "pop", "spool", "queue", "relay", "filter", "seal"];
+        let siblings = names.iter().take(siblings).zip(20..).map(|(name, key)| at(3, name, key));
+        let mut actors = vec![at(2, "mail", 5), near, at(4, "line", 8), at(4, "log", 9)];
+        actors.extend(siblings);
+        actors.extend([at(4, "deep", 30), at(2, "other", 40), at(3, "below", 41)]);
+        let view = look(&mut Collector::default(), 0, &actors);
+        let [card] = &view.cards[..] else { panic!("{:?}", view.cards) };
+        card.says.split_once("the failure after it ").expect("what follows").1.to_owned()
+    };
+    let fails = "fails /user/mail, and /user decides about that.";
+    assert_eq!(
+        says(Takes::Supervisor, 1),
+        format!("{fails} Below /user/mail are 4 other actors: imap and 3 more.")
+    );
+    assert_eq!(
+        says(Takes::Supervisor, 7),
+        format!("{fails} Below /user/mail are 10 other actors: imap, pop, spool, queue, relay and 5 more.")
+    );
+    assert_eq!(says(Takes::Nobody, 7), "stops it. With it go the actors below it: line, log.");
+    assert_eq!(
+        says(Takes::Siblings { later: false }, 2),
+        "stops it. With it go 3 other actors: imap, pop and 1 more."
+    );
+    assert_eq!(
+        says(Takes::Siblings { later: true }, 1),
+        "stops it. With it go those of the 2 other actors below /user/mail that were started after it."
+    );
+}
+
+/// Question 9: what ended within the hour, in which handler, by which rule. The last failures are soon those of others.
+#[test]
+fn con_27_the_text_names_the_handler_and_the_rule_of_what_ended() {
+    let mut collector = Collector::default();
+    let ended = Decision {
+        during: Some(During::Handler("track")),
+        used: Some((5, 5)),
+        ..decision("/user/office/reports", 5, Outcome::LimitReached { children: 1 })
+    };
+    failed(&mut collector, 10, ended);
+    for second in 11..=40 {
+        failed(&mut collector, second, decision("/user/gateway", 7, restarting()));
+    }
+    let view = look(&mut collector, 3_000, &[at(2, "gateway", 7)]);
+    assert!(view.cards.is_empty(), "the card is gone after 15 minutes: {:?}", view.cards);
+    let text = text("shop", &view, Duration::ZERO);
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        words.contains(
+            "Ended in the last hour, for a failure: 49 min 50 s ago /user/office/reports: stopped at its limit by \
+             /user/office, rule `io::Error`, when it failed in `track`: refused"
+        ),
+        "{text}"
+    );
+    let view = look(&mut collector, 3_700, &[at(2, "gateway", 7)]);
+    assert!(!super::text("shop", &view, Duration::ZERO).contains("Ended"));
+}
+
+/// Question 10: who is not well, also beside the worst of a kind.
+#[test]
+fn con_27_the_text_names_who_is_not_well() {
+    let stuck = |key| Sight { handling: true, parked: true, pushed: 3, waiting: 2, ..at(2, "pool", key) };
+    let actors: Vec<Sight<'_>> = (10..40).map(stuck).collect();
+    let mut collector = Collector::default();
+    look(&mut collector, 0, &actors);
+    let view = look(&mut collector, 6, &actors[..2]);
+    let words = |view| text("shop", view, Duration::ZERO).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words(&view).contains("Not well: /user/pool, /user/pool."), "{}", words(&view));
+    let view = look(&mut collector, 7, &actors);
+    look(&mut collector, 8, &actors);
+    let all = look(&mut collector, 13, &actors);
+    assert_eq!((view.ill, all.ill, all.unwell.len()), (2, 30, 20));
+    assert!(words(&all).contains("/user/pool and 10 more."), "{}", words(&all));
 }

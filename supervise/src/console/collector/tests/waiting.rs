@@ -82,7 +82,7 @@ fn con_08_a_chain_of_three_names_its_root() {
     assert_eq!(
         view.cards[0].says,
         "In `serve` for 5 s: it waits at an `.await` and holds no thread. Its mailbox is empty. 2 actors wait for its answer: \
-         order → ledger → conn."
+         order → ledger → conn. 5 messages wait behind them."
     );
     let mut listing = Listing::default();
     look_for(&mut collector, &mut listing, 6, &actors);
@@ -179,4 +179,29 @@ fn falling_behind_is_growing_for_three_looks_or_waiting_for_ten_seconds() {
         let view = look(&mut collector, second, &[idle(500 + u32::try_from(second).expect("few"))]);
         assert_eq!(view.cards.len(), usize::from(second == 10), "second {second}");
     }
+}
+
+/// Rule 22.10: what is hidden by something worse, or told with another actor, is not over.
+#[test]
+fn con_06_what_has_no_card_because_of_something_worse_is_still_known() {
+    let mut collector = Collector::default();
+    let ledger = Sight { handling: true, parked: true, pushed: 41, waiting: 40, ..at(2, "ledger", 7) };
+    for second in [0, 6] {
+        look(&mut collector, second, std::slice::from_ref(&ledger));
+    }
+    let waits = Sight { waits_for: vec![9], ..ledger };
+    let conn = Sight { handling: true, parked: true, pushed: 1, waiting: 0, ..at(2, "conn-2", 9) };
+    let view = (7..=20).map(|second| look(&mut collector, second, &[waits.clone(), conn.clone()])).last().unwrap();
+    assert_eq!(kinds(&view), [(Kind::Stuck, "/user/conn-2")]);
+    assert_eq!(view.unwell, ["/user/ledger", "/user/conn-2"]);
+    let mut hidden = view.hidden.clone();
+    hidden.sort();
+    let subject = "shop::Actor".to_owned();
+    assert_eq!(hidden, [(Kind::Stuck, format!("{subject} serve")), (Kind::FallingBehind, format!("{subject} "))]);
+    // An actor that starts again has lost no message.
+    let starts =
+        Sight { state: NodeState::Starting, handling: false, parked: false, waits_for: Vec::new(), ..waits };
+    let view = look(&mut collector, 21, &[starts]);
+    assert_eq!((view.cards.len(), view.unwell.len()), (0, 0), "{:?}", view.cards);
+    assert_eq!(view.hidden, [(Kind::FallingBehind, format!("{subject} "))]);
 }

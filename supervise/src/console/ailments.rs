@@ -1,0 +1,97 @@
+//! What is wrong with an actor.
+//!
+//! Rule 22.3.
+
+use std::time::Duration;
+
+use supervise_core::NodeState;
+
+use super::cards::Kind;
+use super::failing::Failing;
+use super::marks::Mark;
+use super::sight::{Budget, Sight, Time};
+use super::waits::Waits;
+
+/// An actor is stuck if it waits in the same message for this long and other messages wait.
+const STUCK: Duration = Duration::from_secs(5);
+/// So long actors wait for each other.
+const DEADLOCK: Duration = Duration::from_secs(1);
+/// So long in a handler that is not at an await point: it blocks a thread.
+const BLOCKS: Duration = Duration::from_secs(1);
+/// How long a start, and an end, may take.
+const SLOW_START: Duration = Duration::from_secs(5);
+const SLOW_END: Duration = Duration::from_secs(10);
+/// An actor falls behind if this many messages wait and more at each look, or if one waits for this long.
+const MANY_WAIT: usize = 1_000;
+const LONG_WAIT: Duration = Duration::from_secs(10);
+const GROWS: u32 = 3;
+
+/// All that is wrong with an actor.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Ailments {
+    /// What is told of it.
+    pub(super) worst: Option<Kind>,
+    /// A bit for each kind, also of those that are not told because there is a worse one, or because the actor starts or stops.
+    all: u16,
+}
+
+impl Ailments {
+    /// `counts`: it is told, unless there is a worse one. The worst come first.
+    fn add(&mut self, kind: Kind, holds: bool, counts: bool) {
+        if holds {
+            self.all |= 1 << kind as u16;
+            self.worst = self.worst.or(Some(kind).filter(|_| counts));
+        }
+    }
+
+    /// Those that are not told.
+    pub(super) fn hidden(self) -> impl Iterator<Item = Kind> {
+        Kind::OF_ACTORS
+            .into_iter()
+            .filter(move |&kind| self.all & (1 << kind as u16) != 0 && self.worst != Some(kind))
+    }
+}
+
+/// What is wrong with an actor.
+pub(super) fn ailments(
+    sight: &Sight<'_>,
+    mark: Option<&Mark>,
+    failing: Option<&Failing>,
+    waits: &Waits,
+    now: Time,
+) -> Ailments {
+    let lasted =
+        |since: Option<Time>, long: Duration| since.is_some_and(|since| now.saturating_sub(since) >= long);
+    let since = mark.map(|mark| mark.state_since);
+    let starts = sight.state == NodeState::Starting && failing.is_none_or(|failing| !failing.is_loop(true, now));
+    let stops = sight.state == NodeState::Stopping;
+    let is_there = !starts && !stops;
+    let mut found = Ailments::default();
+    found.add(Kind::SlowStart, starts && lasted(since, SLOW_START), true);
+    found.add(Kind::SlowEnd, stops && lasted(since, SLOW_END), true);
+    if let Some(mark) = mark {
+        found.add(Kind::BlocksThread, lasted(mark.awake_since, BLOCKS), is_there);
+        let in_circle = waits.is_in_circle(sight.key) && lasted(mark.message_since, DEADLOCK);
+        found.add(Kind::Deadlock, in_circle, is_there);
+        let holds_up = sight.waiting > 0 || waits.is_awaited(sight.key);
+        // For whom it waits is known from the last look, if that found it long in this message.
+        let is_known = sight.waits_for.is_empty() || waits.get(sight.key).is_some();
+        let stuck = holds_up && is_known && lasted(mark.message_since, STUCK);
+        found.add(Kind::Stuck, stuck, is_there);
+    }
+    let is_loop = failing.is_some_and(|failing| failing.is_loop(sight.due.is_some(), now));
+    found.add(Kind::RestartLoop, is_loop, is_there);
+    let behind = mark.is_some_and(|mark| falls_behind(sight, mark, now));
+    found.add(Kind::FallingBehind, behind, sight.state == NodeState::Running);
+    let near = sight.budget.is_some_and(Budget::is_near);
+    found.add(Kind::NearLimit, near, is_there);
+    found
+}
+
+fn falls_behind(sight: &Sight<'_>, mark: &Mark, now: Time) -> bool {
+    let bound = sight.capacity.map_or(MANY_WAIT, |capacity| MANY_WAIT.min(capacity.div_ceil(5).saturating_mul(4)));
+    let grows = sight.waiting >= bound.max(1) && mark.grew >= GROWS;
+    let is_full = sight.capacity.is_some_and(|capacity| sight.waiting >= capacity && capacity >= 2);
+    let full = is_full && mark.message_since.is_some_and(|since| now.saturating_sub(since) >= STUCK);
+    grows || full || mark.oldest(now).is_some_and(|age| age.at_least >= LONG_WAIT)
+}
