@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use supervise_core::supervision::{
-    AutoShutdown, Call, ChildId, ChildSpec, Effect, RestartType, Scope, SystemMessage, Time,
+    AutoShutdown, Call, ChildId, ChildSpec, Effect, RestartType, Scope, SystemMessage,
 };
 
 use super::children::Child;
