@@ -19,6 +19,7 @@ use crate::actor::definition::Actor;
 use crate::actor::dispatch::Task;
 use crate::actor::end_reason::EndReason;
 use crate::actor::envelope::MessageFor;
+use crate::actor::held_up::{self, Awaited};
 use crate::actor::request::{AskError, SendError, SendErrorReason};
 #[cfg(feature = "durable")]
 use crate::actor::stored;
@@ -122,7 +123,7 @@ impl<A: Actor> ActorRef<A> {
         Self { cell }
     }
 
-    fn mailbox(&self) -> &ActorMailbox<A::Message> {
+    pub(in crate::actor) fn mailbox(&self) -> &ActorMailbox<A::Message> {
         self.cell.mailbox()
     }
 
@@ -338,10 +339,15 @@ impl<A: Actor> ActorRef<A> {
             if std::mem::take(&mut is_first) {
                 place.before = self.origin(false);
             }
-            match ready!(place.poll(&mut message, cx)) {
+            // Rule 14.8.
+            let in_vain = || held_up::waits_in_vain(self.core(), Awaited::Room, cx.waker());
+            match ready!(place.poll_unless(in_vain, &mut message, cx)) {
                 Ok(task) => {
                     self.core().run(task);
                     Poll::Ready(Ok(()))
+                }
+                Err(back) if !self.mailbox().refuses_messages() => {
+                    Poll::Ready(Err(SendError::new(back, SendErrorReason::MailboxFull)))
                 }
                 Err(back) => match self.send_to_successor(back, cx.waker()) {
                     Ok(outcome) => Poll::Ready(outcome),

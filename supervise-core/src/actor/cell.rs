@@ -177,6 +177,9 @@ impl<M: Send + 'static> AnyCell for Cell<M> {
                 return Ok(false);
             }
         }
+        if undo::may_pile_up(&message) {
+            drop_contained(self.mailbox.tidy_system(undo::take_superseded));
+        }
         self.mailbox.push_system(message).map(|task| {
             self.core.run(task);
             true

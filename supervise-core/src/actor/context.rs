@@ -422,8 +422,11 @@ impl<A: Actor> Context<A> {
         if let Some(timers) = &mut self.timers {
             timers.cancel_all();
         }
-        if let Some(rare) = &mut self.rare {
-            rare.works.cancel_all();
+        if let Some(rare) = &mut self.rare
+            && rare.works.cancel_all()
+        {
+            // If no instance comes to handle a message, nobody else would take them.
+            self.cell.mailbox.forget_controls(|control| matches!(control, Control::Outcome(_)));
         }
     }
 

@@ -20,6 +20,7 @@ mod envelope;
 mod extensions;
 mod factory;
 mod guardian;
+mod held_up;
 mod props;
 mod protocol_ref;
 mod reply;

@@ -16,6 +16,7 @@ use std::task::{Context as TaskContext, Poll, Waker};
 
 use crate::actor::actor_ref::ActorRef;
 use crate::actor::dispatch;
+use crate::actor::held_up::{self, Awaited};
 use crate::actor::request::AskError;
 use crate::actor::waits_for::{self, Asking, Tie, Wait};
 use crate::base::{ActorPath, drop_contained};
@@ -49,6 +50,30 @@ impl<T> Answer<T> {
     fn begin<A>(&mut self, to: &ActorRef<A>) -> Result<(), Box<[ActorPath]>> {
         self.wait = self.slot.tie.begin(|| to.to_any())?;
         Ok(())
+    }
+}
+
+impl<T> Answer<T> {
+    /// Goes on waiting, unless `to` cannot answer before the code that asks has returned.
+    ///
+    /// Rule 14.8.
+    #[inline]
+    pub(crate) fn poll_unless_held_up<A>(
+        &mut self,
+        to: &ActorRef<A>,
+        cx: &mut TaskContext<'_>,
+    ) -> Poll<Result<T, AskError>> {
+        if held_up::is_possible() { self.poll_held_up(to, cx) } else { Pin::new(self).poll(cx) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn poll_held_up<A>(&mut self, to: &ActorRef<A>, cx: &mut TaskContext<'_>) -> Poll<Result<T, AskError>> {
+        let polled = Pin::new(self).poll(cx);
+        if polled.is_pending() && held_up::waits_in_vain(to.core(), Awaited::Answer, cx.waker()) {
+            return Poll::Ready(Err(AskError::HeldUp(Box::new(to.path()))));
+        }
+        polled
     }
 }
 

@@ -25,6 +25,7 @@ pub use self::within::{AskTimeout, AskWithin};
 use crate::actor::actor_ref::ActorRef;
 use crate::actor::definition::Actor;
 use crate::actor::dispatch::Task;
+use crate::actor::held_up::{self, Awaited};
 use crate::actor::reply::{Answer, ReplyTo, drop_because};
 #[cfg(feature = "durable")]
 use crate::actor::stored;
@@ -241,7 +242,7 @@ pub struct Ask<'a, A: Actor, T>(AskState<'a, A, T>);
 
 enum AskState<'a, A: Actor, T> {
     Unsent(Request<'a, A, T>),
-    Waiting(Answer<T>),
+    Waiting(Answer<T>, &'a ActorRef<A>),
     /// The actor or the system sets a limit.
     Limited(Box<AskWithin<'a, A, T>>),
     /// The message is stored first.
@@ -275,7 +276,7 @@ impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
     #[inline]
     fn poll_with(&mut self, limited: bool, cx: &mut TaskContext<'_>) -> Poll<Result<T, AskError>> {
         let request = match &mut self.0 {
-            AskState::Waiting(answer) => return Pin::new(answer).poll(cx),
+            AskState::Waiting(answer, to) => return answer.poll_unless_held_up(to, cx),
             AskState::Unsent(request) => request,
             AskState::Limited(within) => return Pin::new(&mut **within).poll(cx),
             #[cfg(feature = "durable")]
@@ -313,7 +314,7 @@ impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
             drop(guard);
             return self.poll_limited(answer, limit, cx);
         }
-        let AskState::Unsent(request) = std::mem::replace(&mut self.0, AskState::Waiting(answer)) else {
+        let AskState::Unsent(request) = std::mem::replace(&mut self.0, AskState::Waiting(answer, to)) else {
             unreachable!("the request was here a line above")
         };
         let pushed = guard.push(request.message);
@@ -321,8 +322,11 @@ impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
             self.0 = AskState::Done;
             return Poll::Ready(Err(not_taken(to, refused.reason())));
         }
-        if inline && let AskState::Waiting(answer) = &mut self.0 {
+        if inline && let AskState::Waiting(answer, _) = &mut self.0 {
             Pin::new(answer).poll(cx)
+        } else if held_up::is_possible() && held_up::waits_in_vain(to.core(), Awaited::Answer, cx.waker()) {
+            self.0 = AskState::Done;
+            Poll::Ready(Err(AskError::HeldUp(Box::new(to.path()))))
         } else {
             Poll::Pending
         }
@@ -366,7 +370,7 @@ impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
         if let Err(refused) = request.how.pushed(to, pushed) {
             return Poll::Ready(Err(not_taken(to, refused.reason())));
         }
-        let within = AskWithin::new(Ask(AskState::Waiting(answer)), to, name, limit);
+        let within = AskWithin::new(Ask(AskState::Waiting(answer, to)), to, name, limit);
         self.0 = AskState::Limited(Box::new(within));
         self.poll_unlimited(cx)
     }
@@ -495,6 +499,11 @@ pub enum AskError {
     /// Rule [19.7](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-19.7).
     #[error("a circle of asks: {}, and the last one would wait for the first", chain(.0))]
     AskedInCircle(Box<[ActorPath]>),
+    /// The actor is suspended, and restarts or stops only after the code that asks has returned: both are declared children of one
+    /// supervisor, which restarts or stops them one after another. The message waits in the mailbox and may still be handled.
+    /// Rule [14.8](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-14.8).
+    #[error("{0} is suspended until the code that asks it has returned")]
+    HeldUp(Box<ActorPath>),
     /// The actor's circuit breaker refuses messages, because the actor is down
     /// ([`CircuitBreaker`](crate::pattern::CircuitBreaker)).
     #[error("{0}")]
@@ -547,6 +556,7 @@ impl AskError {
             | Self::Timeout(_)
             | Self::AskedItself(_)
             | Self::AskedInCircle(_)
+            | Self::HeldUp(_)
             | Self::CircuitOpen(_)
             | Self::Undeliverable
             | Self::ConnectionLost => None,

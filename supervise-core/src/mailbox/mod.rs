@@ -158,6 +158,11 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
         self.lock().user.messages() + self.in_hand.load(Ordering::Relaxed)
     }
 
+    /// Whether a message that is sent now is refused, whatever the room.
+    pub(crate) fn refuses_messages(&self) -> bool {
+        self.lock().closed.to_messages()
+    }
+
     /// Whether the user lane is closed.
     pub(crate) fn is_closed(&self) -> bool {
         self.lock().closed.user()

@@ -65,6 +65,12 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
         }
     }
 
+    /// Drops the controls for which `gone` says so. Their drop must run no user code.
+    #[cold]
+    pub(crate) fn forget_controls(&self, gone: impl Fn(&C) -> bool) {
+        self.lock().user.forget_controls(gone);
+    }
+
     /// Sets whether the cell is handling a message.
     pub(crate) fn set_handling(&self, handling: bool) {
         self.handling.store(handling, Ordering::Relaxed);

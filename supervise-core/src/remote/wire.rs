@@ -200,7 +200,8 @@ impl From<&AskError> for WireError {
             AskError::Unanswered
             | AskError::Timeout(_)
             | AskError::AskedItself(_)
-            | AskError::AskedInCircle(_) => Self::Unanswered,
+            | AskError::AskedInCircle(_)
+            | AskError::HeldUp(_) => Self::Unanswered,
         }
     }
 }

@@ -25,6 +25,32 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             && !self.is_deciding()
     }
 
+    /// Whether the actor is suspended, or waits for the return of its code to restart or stop.
+    pub fn is_held(&self) -> bool {
+        self.suspended > 0 || self.pending.is_some()
+    }
+
+    /// Whether user code is out, or is about to be called.
+    pub fn runs_code(&self) -> bool {
+        self.out.is_some() || self.wanted.is_some()
+    }
+
+    /// Whether the child `later`, if it is suspended, goes on only after the running code of its sibling `first` has returned: both
+    /// restart with one group of declared children, or both stop, one after another.
+    ///
+    /// Rule 14.8.
+    pub fn goes_on_after(&self, later: ChildId, first: ChildId) -> bool {
+        let (Some(fields), Some(children)) = (&self.fields, &self.children) else { return false };
+        let (Some(waits), Some(runs)) = (children.find(later), children.find(first)) else { return false };
+        let same_delay = || {
+            let schedule = |child: &ChildRecord<R>| child.delayed().map(|delayed| delayed.schedule);
+            schedule(waits).is_some_and(|of_group| schedule(runs) == Some(of_group))
+                && fields.field_of(later).is_some()
+                && fields.field_of(first).is_some()
+        };
+        fields.restart_in_turn(later, first) || same_delay() || (fields.is_in_line(later) && runs.is_dying())
+    }
+
     /// Whether the actor ended.
     pub fn has_ended(&self) -> bool {
         matches!(self.phase, Phase::Ended)
