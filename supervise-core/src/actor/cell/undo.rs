@@ -98,14 +98,14 @@ impl Words {
 pub(super) fn take_superseded(lane: &mut VecDeque<System>) -> Vec<System> {
     let mut words: HashMap<Uid, Words> = HashMap::new();
     for (at, message) in lane.iter().enumerate() {
-        let (watcher, watches) = match message {
+        let (uid, watches) = match message {
             Watch(watcher) => (watcher.uid(), true),
             Unwatch(watcher) => (watcher.uid(), false),
             _ => continue,
         };
-        match Words::after(words.get(&watcher).copied(), watches, at) {
-            Some(effective) => words.insert(watcher, effective),
-            None => words.remove(&watcher),
+        match Words::after(words.get(&uid).copied(), watches, at) {
+            Some(effective) => words.insert(uid, effective),
+            None => words.remove(&uid),
         };
     }
     let mut asked = HashMap::new();
@@ -252,9 +252,13 @@ mod tests {
     async fn watchers_that_take_turns_do_not_pile_up() {
         let left = left_after(|subject, watchers| {
             for _ in 0..1_000 {
-                watchers.iter().for_each(|watcher| subject.send_system(Watch(watcher.clone())));
+                for watcher in watchers {
+                    subject.send_system(Watch(watcher.clone()));
+                }
                 subject.send_system(Suspend);
-                watchers.iter().for_each(|watcher| subject.send_system(Unwatch(watcher.clone())));
+                for watcher in watchers {
+                    subject.send_system(Unwatch(watcher.clone()));
+                }
                 subject.send_system(Resume(None));
             }
         });
