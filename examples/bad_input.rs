@@ -1,4 +1,5 @@
-//! What each service says to bad input: one clear line, and an exit code that is not 0. `.ci/run` runs the services themselves.
+//! Checks what each service answers to bad input: one clear line, and an exit code that is not 0. `.ci/run` runs
+//! the services themselves.
 
 use std::net::TcpListener;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! Programs that show `supervise` at work. Run one by its name: `cargo run --example world_cup`. This library holds what the services
-//! among them share, and none of it concerns actors.
+//! Programs that show `supervise` at work. Run one by its name: `cargo run --example world_cup`. This library
+//! holds the code that several of the services share. None of it concerns actors.
 
 pub mod service;

@@ -33,7 +33,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         eprintln!("usage: metrics [SECONDS until it ends, by default for ever]");
         std::process::exit(2);
     };
-    // First the recorder: what is recorded before goes nowhere.
+    // The recorder comes first, because values that are recorded without one are lost.
     PrometheusBuilder::new().with_http_listener(ADDRESS).install()?;
     let system = ActorSystem::new("shop");
     let metrics = Metrics::of(&system).every(Duration::from_secs(2)).by_path("/user/payments/*")?.start()?;
@@ -49,7 +49,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
     }
     system.terminate().await;
-    // The last values are there for one more scrape.
+    // Leaves the last values available for one more scrape.
     metrics.ended().await;
     Ok(())
 }

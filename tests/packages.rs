@@ -6,8 +6,9 @@ use std::process::Command;
 
 use serde::Deserialize;
 
-/// Licences that a service may link without further permission. That for data, CDLA, is for the certificates of authorities that
-/// the NATS client brings. MPL, which binds who changes those files, is for `option-ext`, which Zenoh brings.
+/// Licences that a service may link without further permission. CDLA, a licence for data, is for the certificates
+/// of authorities that the NATS client brings. MPL, which only binds people who change its files, is for
+/// `option-ext`, which Zenoh brings.
 const ALLOWED_LICENCES: [&str; 11] = [
     "Apache-2.0",
     "Apache-2.0 WITH LLVM-exception",

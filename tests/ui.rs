@@ -1,8 +1,9 @@
 //! Programs that must compile, and programs that must not, with what the compiler says about them.
 //!
-//! rustc's own words change between releases. On the release that `ui/RUSTC` names, each error must be the one in the
-//! `.stderr` file beside the program; on any other, a program must merely fail. trybuild knows no such mode, but it takes
-//! any error where it may write it down: so there it runs on a copy of the programs without their `.stderr` files.
+//! rustc's own words change between releases. On the release that `ui/RUSTC` names, each error must be the one in
+//! the `.stderr` file beside the program; on any other, a program must merely fail. trybuild has no such mode. But
+//! it accepts any error of a program without a `.stderr` file, so there it runs on a copy of the programs without
+//! these files.
 //!
 //! `TRYBUILD=overwrite cargo test -p supervise-tests --test ui` writes the files anew, `-- programs trybuild=not_send` runs
 //! some programs only.

@@ -13,7 +13,7 @@ use tokio_tungstenite::tungstenite::{Error, Message};
 
 use crate::server::Line;
 
-/// How long a bot waits for what must come.
+/// How long a bot waits for something that must come.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 type Socket = WebSocketStream<TcpStream>;
@@ -86,12 +86,12 @@ pub(crate) async fn steady(
         () = listen => {}
     }
     let _closed = writing.close().await;
-    // Who closes the socket at once breaks off what the server still says.
+    // Closing the socket at once would cut off what the server still sends.
     let _answered = timeout(PATIENCE, async { while let Some(Ok(_)) = reading.next().await {} }).await;
     seen
 }
 
-/// Says what makes the room's filter panic. Returns how often the text was refused.
+/// Says a text that makes the room's filter panic. Returns how often the text was refused.
 pub(crate) async fn poisoner(server: SocketAddr, room: usize, times: usize) -> usize {
     let Ok(mut socket) = enter(server, room, "poisoner").await else { return 0 };
     let mut refused = 0;

@@ -17,7 +17,7 @@ use crate::server::{self, DoorRef, Traffic};
 
 /// Well-behaved bots in each room.
 const STEADY: usize = 6;
-/// How often each of the others does what it does.
+/// How often each other bot misbehaves.
 const TIMES: usize = 8;
 /// How long the chat may take to become quiet.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -96,7 +96,7 @@ pub(crate) async fn run(values: Values) -> Result<Ledger, Box<dyn Error>> {
     Ok(ledger)
 }
 
-/// What the steady bots saw: all the same, and all of it once.
+/// Compares what the steady bots saw: each must have seen the same texts, each text once.
 fn talk(ledger: &mut Ledger, seen: &[Seen], rooms: usize, texts: usize) {
     let said = rooms * STEADY * texts;
     let (mut missing, mut twice, mut disordered, mut different) = (0, 0, 0, 0);
@@ -128,7 +128,8 @@ fn talk(ledger: &mut Ledger, seen: &[Seen], rooms: usize, texts: usize) {
     ledger.none("well-behaved bots that lost their connection", seen.iter().filter(|seen| seen.lost).count());
 }
 
-/// Waits until all has been said: no actor of the chat has anything to do, and time for the longest pauses of the bots is over.
+/// Waits until the bots have said everything and the members that do not read have been removed. Then leaves the
+/// chat two seconds to become quiet.
 async fn quiet(door: &DoorRef, rooms: usize, texts: usize) -> Result<(), Box<dyn Error>> {
     let began = Instant::now();
     // The pauses are below 100 ms.

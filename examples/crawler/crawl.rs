@@ -15,12 +15,13 @@ use crate::progress::Progress;
 use crate::site::PageId;
 
 const FETCHERS: usize = 8;
-/// More than a mailbox holds. A page that finds no room comes back, and is read again.
+/// How many pages are under way at a time. A mailbox holds fewer: a page that finds no room comes back and is read
+/// again.
 const UNDER_WAY: usize = 24;
-/// How long a page waits that came back.
+/// How long a page that came back waits.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// The table of the fetchers, one for one: a connection that breaks off concerns no other.
+/// The table of the fetchers, one-for-one: a broken connection does not affect the others.
 #[supervise(one_for_one(backoff(min = "10ms", max = "200ms", jitter = 0.2)), on(_) = Restart)]
 struct Fetching;
 
@@ -49,7 +50,7 @@ pub(crate) struct Crawl {
     watchers: watch::Sender<Progress>,
 }
 
-/// The pages that were put aside, and why.
+/// The pages that were put aside, each with the reason.
 pub(crate) type Aside = BTreeMap<PageId, String>;
 
 impl Crawl {
@@ -111,8 +112,8 @@ impl Crawl {
                     self.progress.under_way -= 1;
                     self.aside.insert(page, failure.to_string());
                 } else {
-                    // The site was down, a stage had no room, or restarted because of another page. The page stays under way, so that
-                    // no other one takes its place and finds no room either.
+                    // The site was down, a stage had no room, or restarted because of another page. The page stays
+                    // under way. Otherwise another page would take its place and find no room either.
                     self.progress.again += 1;
                     self.progress.full += usize::from(matches!(error, AskError::MailboxFull));
                     ctx.pipe(tokio::time::sleep(PAUSE), move |me, ()| me.again(page));
@@ -141,8 +142,8 @@ impl Crawl {
     }
 }
 
-/// Whether the page itself is to blame. A page that was with a fetcher when the parser failed gets the parser's failure too, and that
-/// names another page.
+/// Whether the page itself caused the failure. A page that was with a fetcher when the parser failed gets the
+/// parser's failure too, which names another page.
 fn is_fault_of(page: PageId, failure: &Failure) -> bool {
     let poison = failure.downcast_ref().is_some_and(|error: &ParseError| error.page == page);
     poison || failure.downcast_ref().is_some_and(|error| matches!(error, FetchError::Gone(gone) if *gone == page))

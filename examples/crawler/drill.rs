@@ -20,7 +20,7 @@ use crate::site::{Kind, PageId, Server, Site, kind};
 const PATIENCE: Duration = Duration::from_secs(20);
 const OUTAGE: Duration = Duration::from_secs(2);
 
-/// The table of `/user`. The crawl itself has no fault that a restart would mend.
+/// The table of `/user`. A restart would not repair a failure of the crawl itself.
 #[supervise(on(_) = Escalate)]
 struct Top;
 

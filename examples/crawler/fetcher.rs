@@ -15,7 +15,7 @@ use crate::site::PageId;
 const PATIENCE: Duration = Duration::from_millis(200);
 const LONGEST: usize = 100_000;
 
-/// Why a page was not read. It names the page, so that whoever hears of the failure knows whose it is.
+/// Why a page was not read. It names the page, so that everybody who gets the failure knows which page it is about.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FetchError {
     #[error("page {0} is gone")]
@@ -37,7 +37,7 @@ impl Fetcher {
         Self { site, parser, connection: None }
     }
 
-    /// `None` if the site says that there is no such page.
+    /// Reads the text of a page. `None`: the site does not have the page.
     async fn read(&mut self, page: PageId) -> io::Result<Option<String>> {
         let connection = match &mut self.connection {
             Some(connection) => connection,
@@ -64,7 +64,7 @@ impl Fetcher {
 
 #[actor]
 impl Fetcher {
-    /// The answer comes from the index: each stage hands the asker's reply slot on.
+    /// The index answers, because each stage passes the asker's reply slot on.
     #[handler(redeliver = 3)]
     async fn fetch(&mut self, page: PageId, reply: ReplyTo<Vec<PageId>>) -> Result<(), FetchError> {
         let read =

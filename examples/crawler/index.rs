@@ -1,4 +1,4 @@
-//! The last stage: counts words. It takes no risk, and no failure of another stage reaches it.
+//! The last stage: counts words. It takes no risks, and failures of other stages do not affect it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,12 +7,12 @@ use supervise::prelude::*;
 use crate::parser::Parsed;
 use crate::site::PageId;
 
-/// What was found.
+/// The result of the crawl.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Found {
     pub(crate) pages: BTreeSet<PageId>,
     pub(crate) words: BTreeMap<String, u64>,
-    /// Pages that came again. They are not counted again.
+    /// How many pages came more than once. Each page is counted once.
     pub(crate) again: usize,
 }
 

@@ -15,7 +15,7 @@ pub(crate) struct Progress {
     pub(crate) under_way: usize,
     /// Pages that came back and are read again.
     pub(crate) again: usize,
-    /// Those of them for which a stage had no room.
+    /// How many of these found no room at a stage.
     pub(crate) full: usize,
     pub(crate) finished: bool,
 }
@@ -24,11 +24,11 @@ pub(crate) struct Progress {
 #[derive(Debug)]
 pub(crate) enum Display {
     Bar(ProgressBar),
-    /// With the number of pages when the last line was written.
+    /// Lines. The number is that of the pages when the last line was written.
     Lines(usize),
 }
 
-/// So many pages are worth a line.
+/// A line is written after this many pages.
 const STEP: usize = 250;
 
 impl Display {

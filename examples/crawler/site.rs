@@ -21,9 +21,9 @@ pub(crate) type PageId = u32;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Good,
-    /// The parser fails at it.
+    /// The parser fails on it.
     Poison,
-    /// The server never has it.
+    /// The server never serves it.
     Gone,
 }
 
@@ -59,7 +59,7 @@ impl Site {
         (0..random.u32(20..60)).map(|_| format!("word{}", random.u32(0..500))).collect()
     }
 
-    /// What the server sends: words, links, and on poison pages a bracket too many.
+    /// The text that the server sends: words, links, and one bracket too many on poison pages.
     fn text(self, page: PageId) -> String {
         let bracket = if kind(page) == Kind::Poison { " ((" } else { "" };
         let links: Vec<_> = self.links(page).into_iter().map(|link| format!("[{link}]")).collect();
@@ -73,7 +73,7 @@ impl Site {
     }
 }
 
-/// A server of a site. It ends with the value.
+/// A server of a site. Dropping this value ends the server.
 #[derive(Debug)]
 pub(crate) struct Server {
     address: SocketAddr,
@@ -151,7 +151,7 @@ impl Shared {
                 stream.write_all(b"gone\n").await?;
             } else if random.u8(0..100) < self.site.faults {
                 match random.u8(0..3) {
-                    // Neither an answer nor an end.
+                    // The server neither answers nor closes the connection.
                     0 => sleep(Duration::from_secs(5)).await,
                     1 => stream.write_all(b"500\nhalf").await?,
                     _ => {}

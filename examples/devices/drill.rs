@@ -20,15 +20,15 @@ use crate::registry::{Count, Registry, RegistryRef};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
-/// Files that a process needs beside its connections.
+/// How many file descriptors a process needs in addition to its connections.
 const OTHER_FILES: u64 = 100;
-/// How long the fleet may take, beside its readings.
+/// How long the fleet may take in addition to the time of its readings.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// From one look at the traffic to the next.
+/// The interval between two measurements of the traffic.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// The table of `/user`. A gate that cannot listen is a mistake of whoever chose the port.
+/// The table of `/user`. If the gate cannot listen, the user has chosen a wrong port.
 #[supervise(on(_) = Escalate)]
 struct Top;
 
@@ -87,7 +87,7 @@ pub(crate) async fn run(values: Values) -> Outcome<Ledger> {
     Ok(ledger(&counts, readings, &fleet, &traffic, &peak, memory_before, left))
 }
 
-/// The most sessions at once.
+/// The highest number of sessions at one time.
 #[derive(Default)]
 struct Peak {
     looks: u32,
@@ -180,8 +180,8 @@ fn ledger(
         let met = did == ended && did > 0;
         ledger.demand(format!("{what}, and sessions ended"), format!("{did}, {ended}"), "the same, not 0", met);
     }
-    // On a busy machine the old connection of a device that comes back may count as silent first. A device may also be back from a
-    // storm before the server has heard that its connection is gone.
+    // On a busy machine, the server may close the old connection of a device as silent before the device comes
+    // back. A device may also come back from a storm before the server notices that its connection is gone.
     let (left_open, ended) = (fleet("silent") + fleet("twin"), traffic.ended("silent") + replaced as usize);
     ledger.demand(
         "connections that nobody closed, and ended by the server",
@@ -200,8 +200,8 @@ fn ledger(
     ledger
 }
 
-/// How many devices the limit of open files allows. If the soft limit is too low and the hard one is not, this process starts anew
-/// with a higher one.
+/// How many devices the limit of open files allows. If only the soft limit is too low, this process starts itself
+/// again with a higher one.
 fn within_the_limit(wanted: u64) -> Outcome<u64> {
     let limits = fs::read_to_string("/proc/self/limits")?;
     let line =

@@ -21,11 +21,11 @@ use tokio_util::codec::{Encoder as _, FramedRead};
 use crate::protocol::{Codec, Frame, FrameError};
 use crate::session::{POISON, SILENCE};
 
-/// So many devices connect at a time in the beginning. More come at once in the storms.
+/// How many devices connect at a time in the beginning. In the storms, more connect at once.
 const AT_A_TIME: usize = 200;
-/// From one reading to the next. There is a heartbeat between them.
+/// The interval between two readings. There is a heartbeat between them.
 const INTERVAL: Duration = Duration::from_secs(3);
-/// When the stormy devices drop their connections, all at once, after all have been there.
+/// How long after all devices have connected the stormy ones drop their connections, all at once.
 const STORMS: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(5)];
 /// How long a device waits for an answer. If many connect at once, the kernel tries again after 1, 3, 7 and 15 s.
 const PATIENCE: Duration = Duration::from_secs(40);
@@ -33,9 +33,9 @@ const PATIENCE: Duration = Duration::from_secs(40);
 /// How a device behaves. Half of all devices are calm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Manner {
-    /// Never does anything wrong. It must not notice the others.
+    /// Never misbehaves. It must not notice the others.
     Calm,
-    /// Drops its connection when all others of its manner do, and reconnects.
+    /// Drops its connection together with all others of its kind, and reconnects.
     Stormy,
     /// Sends bytes that are not a frame.
     Garbage,
@@ -69,7 +69,7 @@ pub(crate) fn value(device: u32, number: u32) -> i32 {
     i32::try_from(mixed % 2001).map_or(0, |value| value - 1000)
 }
 
-/// What the devices did and saw, by name.
+/// Counts of what the devices did and saw, by name.
 #[derive(Debug, Clone, Default)]
 struct Book(Arc<Mutex<BTreeMap<&'static str, u64>>>);
 
@@ -90,7 +90,7 @@ impl Book {
     }
 }
 
-/// Runs `DEVICES` devices that send `READINGS` readings each to the server at `ADDRESS`. Then it prints its book.
+/// Runs `DEVICES` devices that send `READINGS` readings each to the server at `ADDRESS`. Then it prints its counts.
 pub(crate) async fn run(arguments: impl Iterator<Item = OsString>) -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = arguments.filter_map(|argument| argument.into_string().ok()).collect();
     let [address, devices, readings] = arguments.as_slice() else {
@@ -134,7 +134,7 @@ pub(crate) async fn run(arguments: impl Iterator<Item = OsString>) -> Result<(),
     Ok(())
 }
 
-/// The beginning: devices connect, and wait until all are there.
+/// The beginning of a run: devices connect, and wait until all have connected.
 struct Arrivals {
     places: Semaphore,
     missing: AtomicU32,
@@ -150,7 +150,7 @@ struct Device {
     storms: watch::Receiver<u32>,
     arrivals: Arc<Arrivals>,
     all_here: watch::Receiver<bool>,
-    /// After so many readings it does once what it should not.
+    /// After how many readings the device misbehaves once.
     misbehaves_at: u32,
     connected_before: bool,
 }
@@ -158,9 +158,9 @@ struct Device {
 /// Why a connection ended before the device was done.
 #[derive(Debug)]
 enum Left {
-    /// The device wanted it so.
+    /// The device closed it.
     OnPurpose,
-    /// The server, or the network.
+    /// The server closed it, or the network failed.
     Broken(String),
 }
 
@@ -294,7 +294,7 @@ impl Device {
             }
             Manner::Cut => {
                 line.0.get_mut().write_all(&[0, 10, 3, 0]).await.map_err(FrameError::from)?;
-                // The server gets a reset and not an orderly end.
+                // The server gets a reset instead of an orderly close.
                 let _orderly_end = line.0.get_ref().set_zero_linger();
                 self.book.add("cut");
             }

@@ -14,8 +14,8 @@ use crate::protocol::FrameError;
 use crate::registry::RegistryRef;
 use crate::session::{Session, SessionError};
 
-/// So many connections may wait to be accepted when all devices come back at once. `TcpListener::bind` lets 1024 wait; those that find
-/// no room try again after seconds.
+/// How many connections may wait to be accepted when all devices come back at once. `TcpListener::bind` lets only
+/// 1024 wait; the others try again after seconds.
 const BACKLOG: u32 = 4096;
 
 /// A connection cannot be made again from here, so a session that fails is stopped. The device comes back by itself.

@@ -4,9 +4,9 @@
 //! cargo run --example devices --features devices
 //! ```
 //!
-//! The fleet is a process of its own. Most of its devices are calm. The others send bad frames, bring a bug of the server to light,
-//! fall silent, break off, come back while their old connection is still open, or reconnect all at once. No calm device may lose its
-//! connection, and each reading must be counted once.
+//! The fleet is a process of its own. Most of its devices are calm. The others send bad frames, trigger a bug of
+//! the server, fall silent, disconnect in the middle of a frame, come back while their old connection is still
+//! open, or reconnect all at once. No calm device may lose its connection, and each reading must be counted once.
 //!
 //! ```text
 //! gate ─► session         the actors: one per connection; start reading here

@@ -5,7 +5,7 @@ use std::io;
 use tokio_util::bytes::{Buf, BufMut, BytesMut};
 use tokio_util::codec::{Decoder, Encoder};
 
-/// No frame is longer than this, behind its length.
+/// The longest frame, without its length field, in bytes.
 const LONGEST: usize = 16;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

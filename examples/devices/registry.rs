@@ -25,12 +25,12 @@ impl Registry {
     }
 }
 
-/// What was counted of a device.
+/// What the registry knows about a device.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Count {
     pub(crate) last: u32,
     pub(crate) sum: i64,
-    /// Readings that came again, because the device did not hear that they were counted.
+    /// Readings that came again, because the device did not learn that they were counted.
     pub(crate) repeated: u32,
     /// Connections that were still open when the device came back.
     pub(crate) replaced: u32,

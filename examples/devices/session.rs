@@ -13,11 +13,11 @@ use tokio_util::codec::{Encoder as _, FramedRead};
 use crate::protocol::{Codec, Frame};
 use crate::registry::{DeviceRef, RegistryRef};
 
-/// A device that says nothing for so long is gone, although nobody closed the connection.
+/// A device that has been silent for this long counts as gone, although nobody closed the connection.
 pub(crate) const SILENCE: Duration = Duration::from_secs(8);
-/// A device that does not read for so long is gone too.
+/// A device that has not read for this long counts as gone too.
 const DEAF: Duration = Duration::from_secs(2);
-/// The value that brings a bug of this server to light.
+/// The value that triggers a bug of this server.
 pub(crate) const POISON: i32 = i32::MIN;
 
 #[derive(Debug, thiserror::Error)]

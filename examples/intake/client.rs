@@ -1,4 +1,4 @@
-//! The clients. One that gets no answer, or a 503, sends the same order again, under the same id.
+//! The clients. A client that gets no answer, or a 503, sends the same order again under the same id.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -10,15 +10,15 @@ use tokio::time::{sleep, timeout};
 
 use crate::tally::Tally;
 
-/// Longer than the service takes to refuse.
+/// How long a client waits for an answer: longer than the service takes to refuse.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Between two orders of a client, and before it tries again.
+/// The pause between two orders of a client, and before it tries again.
 const PAUSE: Duration = Duration::from_millis(2);
 const BEFORE_RETRY: Duration = Duration::from_millis(50);
-/// So many customers order at a time. Every second another one comes and the oldest is heard of no more.
+/// How many customers order at a time. Every second a new one begins and the oldest one stops.
 const AT_A_TIME: u64 = 20;
 
-/// Every so many orders, one brings a bug of the service to light.
+/// One of this many orders triggers a bug of the service.
 const POISON: u64 = 500;
 
 /// A connection that is kept for further requests.
@@ -111,7 +111,8 @@ pub(crate) async fn order(client: u64, service: SocketAddr, tally: Tally, end: w
     }
 }
 
-/// So many orders for one customer, all at once and none of them twice. Returns how many were refused faster than `fast`.
+/// Sends this many orders for one customer, all at once and each only once. Returns how many were refused faster
+/// than `fast`.
 pub(crate) async fn rush(orders: usize, service: SocketAddr, tally: &Tally, fast: Duration) -> usize {
     let mut sending = tokio::task::JoinSet::new();
     for number in 0..orders {

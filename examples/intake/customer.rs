@@ -7,10 +7,10 @@ use supervise::prelude::*;
 
 use crate::writer::{Book, Row, Writer, Written};
 
-/// How long an order may wait for the writers. The HTTP front end waits longer, so that it hears what became of the order.
+/// How long an order may wait for the writers. The HTTP front end waits longer, so it learns what became of the order.
 const PATIENCE: Duration = Duration::from_millis(1500);
 
-/// Why a customer's state cannot be trusted any more, or is not known yet.
+/// Why a customer's state can no longer be trusted, or is not known yet.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CustomerError {
     #[error("the customer's orders cannot be read: {0}")]
@@ -78,7 +78,7 @@ impl Customer {
         ctx.pipe(returned, CustomerRef::returned);
     }
 
-    /// If nobody knows what became of an order, this actor does not know the customer's state. It fails, and the next order starts
+    /// If the outcome of an order is unknown, so is the customer's state. It fails, and the next order starts
     /// one that reads the state again. Orders on their way get this failure as their answer; their senders may send them again.
     #[handler]
     fn returned(&mut self, returned: Returned) -> Result<(), CustomerError> {

@@ -1,4 +1,4 @@
-//! What is done to the service, and the ledger of what it withstood.
+//! The faults that the service must withstand, and the ledger of the run.
 
 use std::error::Error;
 use std::fs::File;
@@ -31,19 +31,19 @@ const END: Duration = Duration::from_secs(15);
 const CUSTOMER: &str = "customer::Customer\"";
 const RUSH: usize = 600;
 
-/// Something that was done to the service.
+/// A fault that the service went through.
 struct Fault {
     name: &'static str,
     hurt: Instant,
     healed: Instant,
-    /// Whether the readiness probe said so.
+    /// Whether the readiness probe noticed it.
     noticed: bool,
 }
 
 pub(crate) async fn run(values: Values) -> Outcome<Ledger> {
     let calm = Duration::from_secs(values.get("--calm"));
     let port = values.get("--port");
-    // The service would say the same, but in its log.
+    // The service would report the same, but only in its log.
     drop(
         std::net::TcpListener::bind(("127.0.0.1", port))
             .map_err(|error| format!("cannot listen on 127.0.0.1:{port}: {error}"))?,
@@ -154,7 +154,7 @@ impl Drill {
         sleep(self.calm).await;
     }
 
-    /// How many customers' actors count other orders than the table has.
+    /// How many customers' actors have another count of orders than the table.
     async fn disagreeing(&self) -> Outcome<Vec<String>> {
         let database = self.postgres.connect().await?;
         let customers = database.query("SELECT DISTINCT customer FROM orders ORDER BY 1", &[]).await?;
@@ -248,7 +248,7 @@ fn millis(time: Duration) -> String {
     if time == Duration::MAX { "never".to_owned() } else { format!("{} ms", time.as_millis()) }
 }
 
-/// The service's process. It is killed with the value.
+/// The service's process. Dropping this value kills it.
 struct Service {
     process: Child,
     address: SocketAddr,
@@ -260,7 +260,7 @@ struct Ended {
     after: Duration,
 }
 
-/// What `/metrics` said.
+/// The answer of `/metrics`.
 struct Metrics(String);
 
 impl Service {

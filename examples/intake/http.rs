@@ -24,7 +24,7 @@ pub(crate) struct Service {
     pub(crate) metrics: PrometheusHandle,
 }
 
-/// Why there is no answer.
+/// Why a request is refused or fails.
 struct Refused(AskError);
 
 impl From<AskError> for Refused {

@@ -11,7 +11,7 @@ use crate::writer::{Writer, WriterMessage};
 /// How many connections there are.
 pub(crate) const WRITERS: usize = 4;
 
-/// The table of the connections. A database comes back, sooner or later, so there is no limit.
+/// The table of the connections. A database comes back sooner or later, so the table has no limit.
 #[supervise(one_for_one(backoff(min = "100ms", max = "500ms", jitter = 0.2)), on(_) = Restart)]
 struct Connections;
 

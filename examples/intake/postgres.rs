@@ -17,7 +17,7 @@ use tokio_postgres::{Client, Config, NoTls};
 /// How long the database may take to start, also after it was killed.
 const START: Duration = Duration::from_secs(20);
 
-/// The database's processes. They end with the value.
+/// The database's processes. Dropping this value ends them.
 #[derive(Debug)]
 pub(crate) struct Postgres {
     programs: PathBuf,
@@ -79,7 +79,7 @@ impl Postgres {
         self.running.kill()?;
         self.running.wait()?;
         for child in children {
-            // Those that watch their parent end by themselves.
+            // Processes that watch their parent end by themselves.
             let _ended = process::signal("KILL", child);
         }
         Ok(())
@@ -151,7 +151,7 @@ fn postmaster(programs: &Path, directory: &Path, user: Option<User>) -> io::Resu
 
 fn command(programs: &Path, name: &str, user: Option<User>) -> Command {
     let mut command = Command::new(programs.join(name));
-    // Ctrl-C is for us: we end it ourselves.
+    // A process group of its own, so that Ctrl-C reaches only this program, which then ends the database.
     command.stdin(Stdio::null()).process_group(0).current_dir("/");
     if let Some(User { uid, gid }) = user {
         command.uid(uid).gid(gid);

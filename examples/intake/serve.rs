@@ -17,7 +17,8 @@ use tokio_postgres::Config;
 use crate::http::{Service, router};
 use crate::intake::Intake;
 
-/// The table of `/user`. What nobody below can mend ends the process, and whoever started it starts it again.
+/// The table of `/user`. A failure that no table below decides ends the process, which its supervisor outside then
+/// starts again.
 #[supervise(one_for_one(max_retries = 20, within = "1m", on_limit = Escalate), on(_) = Restart)]
 struct Top;
 

@@ -1,4 +1,4 @@
-//! What the clients sent, and what they were answered.
+//! What the clients sent, and the answers that they got.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,11 +13,11 @@ pub(crate) struct Counts {
     pub(crate) sent: HashSet<String>,
     /// The number of each order that was answered with success.
     pub(crate) accepted: HashMap<String, i64>,
-    /// How often each status was the answer.
+    /// How often the service answered with each status.
     pub(crate) statuses: BTreeMap<u16, usize>,
     /// Requests whose connection broke.
     pub(crate) unanswered: usize,
-    /// Answers that named another number than an earlier answer to the same order.
+    /// Answers with another number than an earlier answer to the same order.
     pub(crate) contradicted: usize,
     successes: Vec<Instant>,
     pub(crate) slowest: Duration,

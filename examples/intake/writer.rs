@@ -7,13 +7,13 @@ use supervise::prelude::*;
 use tokio::time::timeout;
 use tokio_postgres::{Client, Config, NoTls, Statement};
 
-/// After so long the database counts as gone.
+/// After this long without an answer, the database counts as gone.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// After so long without a message the connection is checked.
+/// After this long without a message, the writer checks the connection.
 const IDLE: Duration = Duration::from_millis(500);
 
-/// What one statement does with a batch. A row whose id or number is in the table is left out.
+/// The statement that writes a batch. It leaves out rows whose id or number is already in the table.
 const INSERT: &str = "INSERT INTO orders (id, customer, number, article) \
     SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[]) ON CONFLICT DO NOTHING RETURNING id";
 const FIND: &str = "SELECT id, number FROM orders WHERE id = ANY($1)";
@@ -43,11 +43,11 @@ pub(crate) enum Written {
     New,
     /// The order was in the table, with this number.
     Before(i64),
-    /// Another order has the number, so whoever gave it does not know the latest orders.
+    /// Another order has the number, so the customer's actor that gave it does not know the latest orders.
     NumberTaken,
 }
 
-/// What the table has of a customer.
+/// What the table knows about a customer.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Book {
     pub(crate) last_number: i64,
@@ -57,7 +57,7 @@ pub(crate) struct Book {
 #[actor(mailbox = bounded(256))]
 pub(crate) struct Writer {
     database: Config,
-    /// There is one when the writer has started.
+    /// Set when the writer has started.
     session: Option<Session>,
 }
 
@@ -83,7 +83,8 @@ impl Writer {
     #[pre_start]
     async fn connect(&mut self, ctx: &mut Context<Self>) -> Result<(), DatabaseError> {
         let (client, connection) = in_time(self.database.connect(NoTls)).await?;
-        // It ends with this instance. Its end fails the writer also if nobody writes.
+        // The task of the connection ends with this instance. If it ends earlier, the writer fails, even if nobody
+        // writes.
         ctx.pipe(connection, WriterRef::closed);
         let insert = in_time(client.prepare(INSERT)).await?;
         let find = in_time(client.prepare(FIND)).await?;
@@ -93,7 +94,7 @@ impl Writer {
         Ok(())
     }
 
-    /// A database that hangs closes no connection, so somebody has to ask it.
+    /// A database that hangs does not close the connection, so the writer has to ask it.
     #[handler]
     async fn check(&mut self) -> Result<(), DatabaseError> {
         in_time(self.session()?.client.simple_query("")).await?;

@@ -5,8 +5,9 @@
 //! curl -s http://127.0.0.1:6670/text
 //! ```
 //!
-//! Arguments: the number of sessions (100 000), and the seconds after which it ends (never). The log goes to stderr. The gateway is refused, a connection
-//! hangs with orders behind it, the mail is near its limit, the audit falls behind, and nobody writes reports any more.
+//! Arguments: the number of sessions (100 000), and the seconds after which it ends (never). The log goes to
+//! stderr. The gateway is refused, a connection hangs with orders waiting behind it, the mail is near its limit,
+//! the audit falls behind, and the reports have stopped.
 
 mod shop;
 

@@ -1,4 +1,4 @@
-//! The shop of which much is wrong: the system that `night` shows, and that the tests in a browser read.
+//! A shop in which much is wrong: the system that `night` shows, and that the browser tests read.
 
 use std::io;
 use std::time::Duration;
@@ -177,12 +177,12 @@ struct Till {
 impl Till {
     #[handler]
     fn sell(&mut self) {
-        // What is told after the reports have stopped is lost.
+        // Messages to an actor that has stopped are lost.
         let _lost = self.reports.track().tell();
     }
 }
 
-/// What keeps the shop busy.
+/// The refs through which the shop is kept busy.
 pub(crate) struct Shop {
     gateway: GatewayRef,
     audit: AuditRef,
@@ -191,11 +191,10 @@ pub(crate) struct Shop {
 }
 
 impl Shop {
-    /// Opens the shop, with so many sessions.
+    /// Opens the shop with this many sessions.
     ///
     /// # Errors
-    ///
-    /// If the system ends meanwhile.
+    /// If the system ends in the meantime.
     pub(crate) async fn open(system: &ActorSystem, sessions: usize) -> Result<Self, Box<dyn std::error::Error>> {
         let storefront = system.spawn("storefront", || Storefront)?;
         storefront.open(sessions).await?;

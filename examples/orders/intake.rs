@@ -32,7 +32,7 @@ enum Failure {
     Database(#[from] io::Error),
 }
 
-/// Handles orders. `database` stands for one: a line for each order that was handled.
+/// Handles orders. `database` stands for a real one: a file with a line for each order that was handled.
 #[actor(mailbox = durable)]
 struct Orders {
     database: File,
@@ -46,9 +46,9 @@ impl Orders {
         if order.number % 100 == 99 {
             return Err(Failure::UnknownCustomer(order.number));
         }
-        // A real database would insert `ctx.delivery().id()` under a unique key, and so notice an order that comes twice. This one
-        // is to show how often that happens.
-        // It is written at once, or a kill would leave half a line.
+        // A real database would insert `ctx.delivery().id()` under a unique key, and so notice an order that comes
+        // twice. This file shows how often that happens. Each line is one write, so that a kill does not leave
+        // half a line.
         self.database.write_all(format!("{}\n", order.number).as_bytes())?;
         Ok(())
     }
@@ -83,12 +83,12 @@ pub(crate) fn database(folder: &Path) -> PathBuf {
     folder.join("handled")
 }
 
-/// Prints its port, and accepts orders until somebody tells it to end.
+/// Prints its port, and accepts orders until it is told to end.
 pub(crate) async fn run(folder: &Path) -> Result<()> {
     let system = ActorSystem::builder("orders").store(SqliteStore::open(store(folder))?).start()?;
     let database = database(folder);
     let shop = system.spawn("shop", move || Shop { database: database.clone() })?;
-    // What waited when the last process was killed comes first.
+    // Orders that waited when the last process was killed come first.
     let orders = shop.orders().await?;
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     println!("{}", listener.local_addr()?.port());
@@ -98,7 +98,7 @@ pub(crate) async fn run(folder: &Path) -> Result<()> {
             accepted = listener.accept() => {
                 let (stream, _) = accepted?;
                 let (orders, system, end) = (orders.clone(), system.clone(), Arc::clone(&end));
-                // A client that hangs up ends its task with an error, which nobody has to hear.
+                // A client that hangs up ends its task with an error, which needs no handling.
                 tokio::spawn(async move { serve(stream, orders, system, &end).await.is_ok() });
             }
             () = end.notified() => break,
@@ -138,7 +138,7 @@ async fn serve(stream: TcpStream, orders: OrdersRef, system: ActorSystem, end: &
     Ok(())
 }
 
-/// What is in quarantine, while no intake runs.
+/// The quarantine, read while no intake runs.
 pub(crate) async fn quarantine(folder: &Path) -> Result<Vec<Quarantined>> {
     let system = ActorSystem::builder("orders").store(SqliteStore::open(store(folder))?).start()?;
     let quarantined = system.store().quarantined(QUEUE).await?;

@@ -23,7 +23,7 @@ impl Ledger {
         for line in std::fs::read_to_string(intake::database(folder))?.lines() {
             *times.entry(line.parse()?).or_default() += 1;
         }
-        // Failures name their order.
+        // The text of a failure contains the number of its order.
         let confined = |number: u32| {
             let text = format!("order {number} ");
             quarantined.iter().any(|one| one.message.failures.iter().any(|failure| failure.contains(&text)))

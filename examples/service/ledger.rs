@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Lines with a figure each. Some figures are demanded, and the ledger is right if all of these are as they must be.
+/// Lines with one figure each. Some figures must have a certain value, and the ledger is right if all of these do.
 #[derive(Debug, Default)]
 pub struct Ledger {
     lines: Vec<Line>,
@@ -22,12 +22,12 @@ struct Demand {
 }
 
 impl Ledger {
-    /// Adds a figure that may be anything.
+    /// Adds a figure that may have any value.
     pub fn note(&mut self, what: impl Into<String>, figure: impl fmt::Display) {
         self.lines.push(Line { what: what.into(), figure: figure.to_string(), demand: None });
     }
 
-    /// Adds a figure that must be as `text` says. `met` tells whether it is.
+    /// Adds a figure that must be as `text` says. `met` says whether it is.
     pub fn demand(&mut self, what: impl Into<String>, figure: impl fmt::Display, text: &'static str, met: bool) {
         self.lines.push(Line {
             what: what.into(),
@@ -46,7 +46,7 @@ impl Ledger {
         self.demand(what, count, "not 0", count > 0);
     }
 
-    /// Whether every demand is met, and there is one.
+    /// Whether every required figure is right, and there is at least one.
     pub fn is_right(&self) -> bool {
         let mut demands = self.lines.iter().filter_map(|line| line.demand.as_ref()).peekable();
         demands.peek().is_some() && demands.all(|demand| demand.met)

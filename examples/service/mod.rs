@@ -1,4 +1,5 @@
-//! The frame of a service that is hurt while it runs: its command line, the processes that it starts, and the ledger of what was proven.
+//! The frame of a service that runs under faults: its command line, the processes that it starts, and the ledger
+//! of what was proven.
 
 pub mod ledger;
 pub mod process;
@@ -80,7 +81,7 @@ async fn interrupt() -> &'static str {
     }
 }
 
-/// What the bugs that a service has on purpose say when they panic.
+/// The beginning of the panic message of a bug that a service has on purpose.
 pub const BUG: &str = "a bug that";
 
 /// Keeps panics that begin with [`BUG`] off standard error. Others are reported as usual.

@@ -1,4 +1,4 @@
-//! Processes that a service starts and hurts, and the directory that they use.
+//! Processes that a service starts, kills and stops, and the directory that they use.
 
 use std::fs;
 use std::io;
@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// A directory below the system's directory for temporary files. It is removed with the value.
+/// A directory below the system's directory for temporary files. Dropping this value removes it.
 #[derive(Debug)]
 pub struct Scratch {
     path: PathBuf,
@@ -47,7 +47,7 @@ impl Drop for Scratch {
     }
 }
 
-/// The user's number under which this process runs. 0 is root.
+/// The id of the user that this process runs as. 0 is root.
 ///
 /// # Errors
 ///
@@ -59,8 +59,7 @@ pub fn own_uid() -> io::Result<u32> {
 /// Sends a signal, such as `KILL` or `STOP`, to a process that has not been waited for.
 ///
 /// # Errors
-///
-/// If there is no such process.
+/// If the process does not exist.
 pub fn signal(name: &str, pid: u32) -> io::Result<()> {
     // The standard library sends SIGKILL only. `kill` is built into every shell.
     let sent = Command::new("sh")

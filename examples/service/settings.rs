@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 /// A program and its options.
 #[derive(Debug)]
 pub struct Program {
-    /// How it is called, such as `cargo run --example intake --features intake`.
+    /// The command that runs it, such as `cargo run --example intake --features intake`.
     pub command: &'static str,
     /// What it does, in a few lines.
     pub about: &'static str,

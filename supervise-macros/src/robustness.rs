@@ -229,7 +229,7 @@ fn check(
     item: &str,
     expand: fn(TokenStream, TokenStream) -> TokenStream,
 ) -> Result<(), TestCaseError> {
-    // Both in one text, so that their spans can be told apart from spans of nowhere.
+    // Both in one text, so that their spans differ from spans that point nowhere.
     let Ok(input) = format!("({arguments}) {{{item}}}").parse::<TokenStream>() else {
         return Ok(());
     };

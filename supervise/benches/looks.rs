@@ -173,7 +173,7 @@ async fn blocked() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// How long the console takes to answer, and what it answers. The caller's thread is no worker.
+/// How long the console takes to answer, and what it answers. The caller's thread is not a worker.
 fn read(address: SocketAddr) -> std::io::Result<(Duration, String)> {
     let began = Instant::now();
     let mut socket = TcpStream::connect(address)?;

@@ -40,7 +40,7 @@
 // docs.rs shows which feature an item needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-// By name, so that rustc says which feature is off. It does not look behind a glob.
+// By name, because rustc names the missing feature only for an explicit export, and not for a glob.
 #[cfg(feature = "testkit")]
 pub use supervise_core::testkit;
 pub use supervise_core::*;

@@ -159,12 +159,12 @@ impl Marks {
         Some(mark)
     }
 
-    /// What the last look left of it.
+    /// The mark of an actor, as the last look left it.
     pub(super) fn of(&self, key: u64) -> Option<&Mark> {
         self.of.get(&key)
     }
 
-    /// Forgets those that the look did not find busy.
+    /// Forgets the actors that the look did not find busy.
     pub(super) fn end(&mut self, now: Time) {
         let look = self.look;
         self.of.retain(|_, mark| mark.look == look);

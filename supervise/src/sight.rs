@@ -37,11 +37,11 @@ pub(super) struct Sight<'a> {
     pub(super) due: Option<Time>,
 }
 
-/// Its supervisor's strategy and rules declare nothing that refuses a restart.
+/// Set if its supervisor's strategy and rules declare nothing that refuses a restart.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Endless {
-    /// Whether they declare a delay. If they do not and a restart is delayed, the strategy depends on the supervisor's instance, and may
-    /// give up.
+    /// Whether they declare a delay. If they declare none and a restart is delayed, the strategy depends on the
+    /// supervisor's instance, and may give the child up.
     pub(super) delays: bool,
 }
 
@@ -114,7 +114,8 @@ impl Budget {
             takes: Takes::of(strategy),
             rule,
             anew_at: standing.anew_at,
-            // Of a limit that depends on the supervisor's instance this is not known. The oldest one stops counting in either case.
+            // The window of a limit that depends on the supervisor's instance is not known here. In either case,
+            // the oldest restart stops counting.
             slides: limit.window == Window::Sliding || limit.is_unlimited(),
         }
     }

@@ -41,9 +41,9 @@ impl Spans {
         Self { level, ..self }
     }
 
-    /// Makes the span of a message that was asked a child of the span in which it was asked, for viewers that show no links. A told message
-    /// has a root of its own all the same, and so has a batch of several messages
-    /// (rule [25.1](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-25.1)).
+    /// Makes the span of a message that was asked a child of the span in which it was asked, for viewers that show
+    /// no links. The span of a told message is still a root, and so is that of a batch of several messages (rule
+    /// [25.1](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-25.1)).
     pub fn asks_as_children(self) -> Self {
         Self { asks_as_children: true, ..self }
     }

@@ -63,7 +63,7 @@ impl Late {
     async fn hire(&mut self, ctx: &mut Context<Self>) {
         ctx.stop_self();
         ctx.stopping().await;
-        // Its stop waits for this handler, so this child is stopped with the others.
+        // The stop waits for this handler, so this child is stopped with the others.
         self.note(&ctx.spawn("in-time", Modest::new));
     }
 

@@ -11,7 +11,9 @@ use crate::{Modest, ModestRef};
 
 fn setting(name: &str, otherwise: usize) -> usize {
     match std::env::var(name) {
-        Ok(number) => number.replace('_', "").parse().unwrap_or_else(|_| panic!("{name}={number} is no number")),
+        Ok(number) => {
+            number.replace('_', "").parse().unwrap_or_else(|_| panic!("{name}={number} is not a number"))
+        }
         Err(_) => otherwise,
     }
 }

@@ -168,7 +168,7 @@ async fn bkf_10_a_failure_decided_with_stop_ends_the_supervisor(system: &TestSys
     system.expect_terminated(&supervisor).await;
 }
 
-/// Has a child behind a backoff supervisor. The child sends it messages through its own ref.
+/// An actor with a child behind a backoff supervisor. The child sends it messages through its own ref.
 #[actor]
 #[supervise(on(Panic) = Stop, on(_) = Stop)]
 struct Parent {

@@ -73,15 +73,8 @@ fn read(file: &Path) -> String {
     fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
 }
 
-/// The pages and the documentation of the facade.
-const LINKING: [&str; 6] = [
-    "README.md",
-    "supervise/src/lib.rs",
-    "supervise/docs/architecture.md",
-    "supervise/docs/checks.md",
-    "supervise/docs/reliability.md",
-    "supervise/docs/semantics.md",
-];
+/// The folders whose files link to rules, besides the README.
+const LINKING: [&str; 4] = ["supervise-core/src", "supervise-macros/src", "supervise/src", "supervise/docs"];
 
 #[test]
 fn every_rule_has_its_anchor_and_every_link_to_one_names_a_rule() {
@@ -91,13 +84,46 @@ fn every_rule_has_its_anchor_and_every_link_to_one_names_a_rule() {
     let anchors: Vec<Rule> = pairs_behind("<a id=\"rule-", &page);
     assert_eq!(anchors, rules.iter().copied().collect::<Vec<_>>(), "one anchor for each rule, in order");
 
-    let code = ["supervise-core/src", "supervise-macros/src"].map(|folder| rust_files(&workspace.join(folder)));
-    let pages = LINKING.map(|page| workspace.join(page)).to_vec();
-    for file in code.into_iter().flatten().chain(pages) {
+    let linking = LINKING.map(|folder| files(&workspace.join(folder), &["rs", "md"]));
+    for file in linking.into_iter().flatten().chain([workspace.join("README.md")]) {
         for rule in pairs_behind("#rule-", &read(&file)) {
             assert!(rules.contains(&rule), "{} links to rule {}.{}", file.display(), rule.0, rule.1);
         }
     }
+}
+
+#[test]
+fn the_documentation_of_a_public_item_links_to_the_rules_it_cites() {
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut plain = Vec::new();
+    for file in ["supervise-core/src", "supervise/src"].map(|folder| rust_files(&workspace.join(folder))).concat()
+    {
+        for documentation in public_documentation(&read(&file)) {
+            let linked = pairs_behind("#rule-", &documentation);
+            let cited = citations_of(&documentation);
+            plain.extend(cited.iter().filter(|rule| !linked.contains(rule)).map(|(section, number)| {
+                format!("{} cites rule {section}.{number} without a link", file.display())
+            }));
+        }
+    }
+    assert!(plain.is_empty(), "{}", plain.join("\n"));
+}
+
+/// The documentation of each item that is public everywhere, and of its public fields.
+fn public_documentation(source: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut documentation = String::new();
+    for line in source.lines().map(str::trim_start) {
+        if let Some(text) = line.strip_prefix("///") {
+            documentation.push_str(text);
+        } else if !line.starts_with("#[") {
+            let documentation = std::mem::take(&mut documentation);
+            if line.starts_with("pub ") {
+                found.push(documentation);
+            }
+        }
+    }
+    found
 }
 
 /// The rules whose numbers come after `mark`.
@@ -105,18 +131,25 @@ fn pairs_behind(mark: &str, text: &str) -> Vec<Rule> {
     text.split(mark).skip(1).filter_map(number_pair).map(|(rule, _)| rule).collect()
 }
 
-/// The files of a folder, without this one, whose examples are not citations.
+/// The source files of a folder.
 fn rust_files(folder: &Path) -> Vec<PathBuf> {
-    let mut files = Vec::new();
+    files(folder, &["rs"])
+}
+
+/// The files of a folder with such extensions, without this one, whose examples are not citations.
+fn files(folder: &Path, extensions: &[&str]) -> Vec<PathBuf> {
+    let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
         let path = entry.expect("the folder can be read").path();
         if path.is_dir() {
-            files.extend(rust_files(&path));
-        } else if path.extension().is_some_and(|extension| extension == "rs") && !path.ends_with("citations.rs") {
-            files.push(path);
+            found.extend(files(&path, extensions));
+        } else if path.extension().is_some_and(|extension| extensions.iter().any(|wanted| extension == *wanted))
+            && !path.ends_with("citations.rs")
+        {
+            found.push(path);
         }
     }
-    files
+    found
 }
 
 /// The numbered items of the numbered sections.
@@ -135,11 +168,11 @@ fn rules_of(page: &str) -> BTreeSet<Rule> {
     rules
 }
 
-/// The numbers that follow the word "rule", plain or as links.
+/// The numbers that follow the word "rule", plain or as links. Comments may break the line between them.
 fn citations_of(text: &str) -> Vec<Rule> {
     let mut citations = Vec::new();
-    for line in text.lines() {
-        let lower = line.to_lowercase();
+    for paragraph in paragraphs_of(text) {
+        let lower = paragraph.to_lowercase();
         for (at, word) in lower.match_indices("rule") {
             let mut rest = &lower[at + word.len()..];
             rest = rest.strip_prefix('s').unwrap_or(rest).trim_start();
@@ -154,6 +187,25 @@ fn citations_of(text: &str) -> Vec<Rule> {
         }
     }
     citations
+}
+
+/// The lines of a source file, with the lines of each comment joined to one.
+fn paragraphs_of(text: &str) -> Vec<String> {
+    let mut paragraphs: Vec<String> = Vec::new();
+    let mut in_comment = false;
+    for line in text.lines() {
+        let comment =
+            line.trim_start().strip_prefix("//").map(|comment| comment.trim_start_matches(['/', '!']).trim());
+        match (comment, paragraphs.last_mut()) {
+            (Some(comment), Some(paragraph)) if in_comment => {
+                paragraph.push(' ');
+                paragraph.push_str(comment);
+            }
+            _ => paragraphs.push(comment.unwrap_or(line).to_owned()),
+        }
+        in_comment = comment.is_some();
+    }
+    paragraphs
 }
 
 /// `4.1` and the text behind it.
@@ -177,10 +229,18 @@ fn a_citation_is_the_word_and_its_numbers() {
         [(4, 1), (4, 2), (4, 3)]
     );
     assert_eq!(citations_of("the rules, a rule of its own, rule 4 and version 1.88"), []);
+    assert_eq!(citations_of("/// Rules 4.1,\n/// 4.2 and [rule\n/// 4.3](x)."), [(4, 1), (4, 2), (4, 3)]);
+    assert_eq!(citations_of("let rule =\n1.5"), []);
 }
 
 #[test]
 fn a_rule_is_a_numbered_item_of_a_numbered_section() {
     let page = "# Rules\n1. no\n## 3 Decisions\n1. **First**\n   more\n2. Second. [Z-01]\n## Words\n1. no\n## 14 More\n1. yes";
     assert_eq!(rules_of(page), BTreeSet::from([(3, 1), (3, 2), (14, 1)]));
+}
+
+#[test]
+fn the_documentation_of_an_item_is_what_stands_above_it() {
+    let source = "/// One.\n/// More.\n#[must_use]\npub fn one() {}\n/// Two.\npub(crate) fn two() {}\n    /// Three.\n    pub three: u8,";
+    assert_eq!(public_documentation(source), [" One. More.", " Three."]);
 }

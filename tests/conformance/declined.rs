@@ -83,7 +83,10 @@ async fn otp_02_a_supervisor_that_declines_ends_normally(system: &TestSystem) {
     let stops = system.probe();
     let declined = system.spawn("declined", declining(&stops.handle())).unwrap();
     assert_eq!(system.expect_terminated(&declined).await, HowEnded::Graceful);
-    assert!(system.take_all(|event| matches!(event, Event::Decided { .. })).await.is_empty(), "it is no failure");
+    assert!(
+        system.take_all(|event| matches!(event, Event::Decided { .. })).await.is_empty(),
+        "it is not a failure"
+    );
     assert_eq!(stops.all().await, ["stopped"], "its start succeeded");
     system.spawn("declined", declining(&stops.handle())).unwrap();
 }

@@ -218,7 +218,7 @@ async fn end_04_the_limit_is_reached(system: &TestSystem) {
     assert!(matches!(&reason, EndReason::LimitReached(failure) if failure.to_string() == "twice"), "{reason}");
 }
 
-/// Says who it is, and cannot start.
+/// Notes its own ref, and cannot start.
 #[actor]
 struct Stillborn {
     refs: ProbeHandle<StillbornRef>,

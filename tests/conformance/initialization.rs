@@ -118,9 +118,9 @@ impl Outer {
     }
 }
 
-/// An actor is an ordinary value, so there is no forbidden place to build one; what remains of the rule is that a
-/// failing factory or start is a failure of that level alone, said once, with its cause, and leaves nothing behind.
-/// Rule 5.1.
+/// An actor is an ordinary value, so it can be built anywhere. What remains of Akka's rule: a failing factory or
+/// start is a failure of its own level only. It is reported once, with its cause, and leaves nothing behind. Rule
+/// 5.1.
 #[supervise::test]
 async fn ini_02_failing_creations_at_two_levels_are_told_apart(system: &TestSystem) {
     use Fate::{Fails, Fine, Panics};
@@ -299,7 +299,7 @@ impl Ripple {
 /// Rule 5.1.
 #[test]
 fn ini_09_dsp_04_waves_of_actors_come_and_go() {
-    // Nobody reads the events of this one: they are many.
+    // A system without a reader of its events, because there are many.
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     runtime.block_on(async {
         let system = ActorSystem::new("waves");

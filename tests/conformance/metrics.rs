@@ -1,4 +1,4 @@
-//! CON-29, MET: what a recorder of the crate `metrics` is told, read through the exporter for Prometheus.
+//! CON-29, MET: the values that a recorder of the crate `metrics` gets, read through the exporter for Prometheus.
 
 mod again;
 mod board;

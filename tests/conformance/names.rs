@@ -113,7 +113,7 @@ async fn nam_05_incarnations_share_a_path_and_differ_as_refs(system: &TestSystem
 
 /// Rule 16.1.
 #[test]
-fn nam_12_what_is_no_path_is_refused() {
+fn nam_12_a_text_that_is_not_a_path_is_refused() {
     for text in ["", "user/a", "/user/a", "http://s/user", "supervise:/s/user", "akka://s/user/a"] {
         assert!(matches!(text.parse::<ActorPath>(), Err(InvalidPath::Scheme(_))), "{text}");
     }

@@ -375,7 +375,10 @@ async fn otp_61_a_restart_is_reported_with_supervisor_reason_and_offender(system
     let keeper = keeper(system, Strategy::one_for_one());
     let actor = child(&keeper, "offender", PingPong::factory(&probe.handle())).await;
     system.settle().await;
-    assert!(log.all().iter().all(|record| record.level >= tracing::Level::DEBUG), "a start is no news");
+    assert!(
+        log.all().iter().all(|record| record.level >= tracing::Level::DEBUG),
+        "a start has no line at info or above"
+    );
     actor.die("a reason").tell().unwrap();
     system.settle().await;
     let errors = log.errors();

@@ -245,7 +245,7 @@ async fn sta_05_two_equal_messages_are_two_messages(system: &TestSystem) {
     assert_eq!(admitted.all().await, [7, 7]);
 }
 
-/// One more than ten are set aside, and the actor is poisoned.
+/// Sets aside eleven messages, and poisons the actor.
 async fn one_too_many<R: TypedRef>(system: &TestSystem, actor: &R, admit: impl Fn(Ticket)) {
     let torn = system.probe();
     for number in 1..=11 {

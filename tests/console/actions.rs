@@ -167,7 +167,7 @@ fn con_22_con_23_a_restart_that_many_ask_for_happens_once() {
         }
     });
     drop(gate);
-    // The restart is behind it: what was asked for before has been done.
+    // The actor has answered after the restart, so the earlier requests have been carried out.
     while scene.act(&clerk, 1, "stop") != 202 {
         thread::yield_now();
     }
@@ -175,7 +175,8 @@ fn con_22_con_23_a_restart_that_many_ask_for_happens_once() {
     scene.end();
 }
 
-/// What was asked for while the actor failed and was restarted is done to what was seen, or not at all.
+/// An action that is requested while the actor fails and restarts is done to the instance that the operator saw,
+/// or not at all.
 #[test]
 fn con_22_an_action_beside_a_restart_is_done_to_what_was_seen() {
     for _ in 0..20 {

@@ -1,4 +1,4 @@
-//! A client that may do what no browser does.
+//! A client that can send requests that no browser sends.
 
 use std::io::{self, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -19,13 +19,13 @@ pub(crate) fn system() -> (Runtime, ActorSystem) {
     (runtime, system)
 }
 
-/// All that the server says after these bytes, until it closes.
+/// Everything that the server sends after these bytes, until it closes the connection.
 pub(crate) fn said(address: SocketAddr, bytes: &[u8]) -> io::Result<String> {
     let mut socket = TcpStream::connect(address)?;
     socket.set_read_timeout(Some(PATIENCE))?;
     socket.write_all(bytes)?;
     let mut whole = Vec::new();
-    // A refusal may come before everything is read: then the rest is reset.
+    // A refusal may come before the server has read everything, and then the connection is reset.
     let read = BufReader::new(socket).read_to_end(&mut whole);
     if whole.is_empty() {
         read?;

@@ -1,4 +1,4 @@
-//! CON-07: what is well has no card. Rule 22.3.
+//! CON-07: a healthy actor has no card. Rule 22.3.
 
 use std::time::Duration;
 

@@ -41,7 +41,7 @@ impl Desk {
     }
 }
 
-/// So many looks, one each second.
+/// Takes this many looks, one each second.
 async fn looks(system: &TestSystem, watch: &mut Watch, many: u32) {
     for _ in 0..many {
         system.advance(Duration::from_secs(1)).await;
@@ -52,6 +52,17 @@ async fn looks(system: &TestSystem, watch: &mut Watch, many: u32) {
 /// The lines of the console.
 fn said(lines: Vec<String>) -> Vec<String> {
     lines.into_iter().filter(|line| line.contains("kind=")).collect()
+}
+
+/// The warnings after a clerk has failed once, and so is near its limit.
+async fn warnings_of_a_failure(system: &TestSystem, log: &Log) -> (Watch, Vec<String>) {
+    system.allow_failures();
+    let clerk = system.spawn("desk", || Desk).unwrap().seat().await.unwrap();
+    let mut watch = Console::of(system).by_hand();
+    clerk.stamp().tell().unwrap();
+    system.settle().await;
+    looks(system, &mut watch, 5).await;
+    (watch, said(log.warnings()))
 }
 
 /// CON-06: one line when it begins, one when it is over, and no more than that within a minute.
@@ -79,7 +90,7 @@ async fn con_06_who_is_stuck_has_one_line_when_it_begins_and_one_when_it_is_over
     let infos = said(log.at(tracing::Level::INFO));
     assert_eq!(infos.len(), 1, "{infos:?}");
     assert!(infos[0].contains("clerk is no longer stuck, after"), "{}", infos[0]);
-    // Again within a minute: nothing is said. After it, it is.
+    // The problem comes back within a minute, which has no line. After the minute, it has one.
     let third = think();
     looks(system, &mut watch, 20).await;
     assert_eq!(said(log.warnings()).len(), 1);
@@ -88,17 +99,11 @@ async fn con_06_who_is_stuck_has_one_line_when_it_begins_and_one_when_it_is_over
     drop((second, third));
 }
 
-/// CON-12: who is near its limit, and who goes with it.
+/// CON-12: the line of an actor that is near its limit says which actors end with it.
 #[supervise::test]
 async fn con_12_who_is_near_its_limit_has_a_line_that_says_who_goes_then(system: &TestSystem) {
     let log = Log::open();
-    system.allow_failures();
-    let clerk = system.spawn("desk", || Desk).unwrap().seat().await.unwrap();
-    let mut watch = Console::of(system).by_hand();
-    clerk.stamp().tell().unwrap();
-    system.settle().await;
-    looks(system, &mut watch, 5).await;
-    let warnings = said(log.warnings());
+    let (mut watch, warnings) = warnings_of_a_failure(system, &log).await;
     assert_eq!(warnings.len(), 1, "{warnings:?}");
     for part in
         ["clerk is near its limit", "1 of 2 restarts in 1 min used", "the failure after it fails /user/desk"]
@@ -110,7 +115,7 @@ async fn con_12_who_is_near_its_limit_has_a_line_that_says_who_goes_then(system:
     assert!(said(log.at(tracing::Level::INFO)).iter().any(|line| line.contains("no longer near its limit")));
 }
 
-/// CON-12: also without a console, the line of a failure says when it was the last one that is allowed. Rule 10.2.
+/// CON-12: even without a console, the line of a failure says if the limit grants no further restart. Rule 10.2.
 #[supervise::test]
 async fn con_12_a_failure_line_says_that_the_next_failure_reaches_the_limit(system: &TestSystem) {
     let log = Log::open();
@@ -127,7 +132,7 @@ async fn con_12_a_failure_line_says_that_the_next_failure_reaches_the_limit(syst
     assert!(!errors[0].contains("last time") && errors[1].contains(last), "{errors:?}");
 }
 
-/// What lasts is said again, with new numbers.
+/// A problem that lasts has another line, with new numbers.
 #[supervise::test]
 async fn con_06_what_lasts_is_said_again_every_ten_minutes(system: &TestSystem) {
     let log = Log::open();
@@ -144,7 +149,7 @@ async fn con_06_what_lasts_is_said_again_every_ten_minutes(system: &TestSystem) 
     assert!(warnings[2].contains("not_well=1"), "{}", warnings[2]);
 }
 
-/// CON-27: lost messages have a line that says what each single line cannot.
+/// CON-27: lost messages have a line that sums them up.
 #[supervise::test]
 async fn con_27_lost_messages_have_a_line_that_sums_up(system: &TestSystem) {
     let log = Log::open();
@@ -162,7 +167,7 @@ async fn con_27_lost_messages_have_a_line_that_sums_up(system: &TestSystem) {
     assert!(lost.is_some_and(|line| line.contains("`Stamp`: the recipient has ended")), "{warnings:?}");
 }
 
-/// The end of a system is no news about its actors. Rule 10.4.
+/// The end of a system causes no lines about its actors. Rule 10.4.
 #[test]
 fn con_26_the_end_of_the_system_adds_no_line() {
     let log = Log::open();
@@ -200,17 +205,11 @@ fn con_26_the_end_of_the_system_adds_no_line() {
 #[supervise::test]
 async fn con_24_the_lines_have_no_text_of_an_error(system: &TestSystem) {
     let log = Log::open();
-    system.allow_failures();
-    let clerk = system.spawn("desk", || Desk).unwrap().seat().await.unwrap();
-    let mut watch = Console::of(system).by_hand();
-    clerk.stamp().tell().unwrap();
-    system.settle().await;
-    looks(system, &mut watch, 2).await;
-    let warnings = said(log.warnings());
+    let (_watch, warnings) = warnings_of_a_failure(system, &log).await;
     assert!(warnings.len() == 1 && !warnings[0].contains("no ink"), "{warnings:?}");
 }
 
-/// CON-07: who is well has no line.
+/// CON-07: a healthy actor has no line.
 #[supervise::test]
 async fn con_07_a_system_that_is_well_has_no_line(system: &TestSystem) {
     let log = Log::open();
@@ -225,7 +224,7 @@ async fn con_07_a_system_that_is_well_has_no_line(system: &TestSystem) {
     assert!(log.all().iter().all(|record| !record.text.contains("kind=")), "{:?}", log.all());
 }
 
-/// What an operator does is part of what happened. Rule 22.7.
+/// An operator's action has a line. Rule 22.7.
 #[supervise::test]
 async fn con_22_what_was_done_by_hand_is_in_the_text(system: &TestSystem) {
     let clerk = system.spawn("clerk", || Clerk).unwrap();

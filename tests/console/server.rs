@@ -88,7 +88,7 @@ fn a_request_that_is_too_large_is_refused_and_others_are_answered() {
     runtime.block_on(system.terminate());
 }
 
-/// Whoever asks while the system ends gets a whole answer, or none. Rule 22.1.
+/// A client that asks while the system ends gets a complete answer, or none. Rule 22.1.
 #[test]
 fn requests_at_the_instant_of_the_end_are_answered_whole_or_not_at_all() {
     for round in 0..10 {
@@ -163,7 +163,7 @@ fn the_console_ends_with_the_runtime_of_its_system() {
     }
 }
 
-/// What is not a socket on which nobody listens is left alone.
+/// Only a socket on which nobody listens is replaced.
 #[cfg(unix)]
 #[test]
 fn a_socket_of_another_kind_is_not_replaced() {

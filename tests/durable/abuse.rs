@@ -30,7 +30,7 @@ static TIMES: AtomicU32 = AtomicU32::new(0);
 impl Serialize for Trap {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         assert!(self.0 != Mine::Encoded, "encoded");
-        // It is never encoded in the same way.
+        // Encoded differently each time.
         let number = match self.0 {
             Mine::Decoded => 1,
             Mine::Dropped => 2,

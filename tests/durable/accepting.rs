@@ -1,4 +1,4 @@
-//! What was accepted is handled in order, in this process or in the next one.
+//! Accepted messages are handled in order, in this process or in the next one.
 //!
 //! Rules 27.1, 27.2, 27.3, 27.4 and 27.13.
 

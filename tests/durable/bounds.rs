@@ -33,7 +33,7 @@ async fn dur_33_the_eleventh_message_comes_back_or_waits(system: &TestSystem) {
     for number in 0..10 {
         small.place(number).tell().expect("there is room");
     }
-    let back = small.place(10).tell().expect_err("there is none");
+    let back = small.place(10).tell().expect_err("there is no room");
     assert_eq!(back.reason(), SendErrorReason::MailboxFull);
     let sender = small.clone();
     let accepted = tokio::spawn(async move { sender.place(11).accepted().await });
@@ -82,5 +82,5 @@ async fn dur_34_an_ask_beyond_the_window_is_answered_in_its_turn(system: &TestSy
     world.gate.notify_one();
     system.settle().await;
     assert_eq!(asked.await.expect("no panic").expect("it is handled"), 50);
-    assert!(world.begun().into_iter().eq(0..=51), "its asker is gone, and it is handled all the same");
+    assert!(world.begun().into_iter().eq(0..=51), "it is handled although its asker has gone");
 }

@@ -1,4 +1,4 @@
-//! What is handled again after a crash, and what is not.
+//! Which messages are handled again after a crash.
 //!
 //! Rules 27.4, 27.5, 27.6, 27.16 and 27.18.
 
@@ -52,7 +52,7 @@ async fn dur_04_after_a_power_cut_it_is_handled_again_under_the_same_id(system: 
     orders.place(order(1)).accepted().await.expect("the store works");
     system.settle().await;
     assert_eq!(world.begun(), [1]);
-    // Its acknowledgement waits for company.
+    // Its acknowledgement waits for others to be stored with.
     let next = system.crash(Crash::Power).await;
     world.spawn(&next);
     next.settle().await;

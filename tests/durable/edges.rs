@@ -1,4 +1,4 @@
-//! What is at the edges: outages, messages that cannot be encoded, declared children, patterns, keys.
+//! Edge cases: outages, messages that cannot be encoded, declared children, patterns, keys.
 //!
 //! Rules 27.2, 27.8, 27.10, 27.11 and 27.13.
 

@@ -1,4 +1,4 @@
-//! Poison, stops, and who comes next.
+//! Poison, stops, and the next owner of a queue.
 //!
 //! Rules 27.8, 27.10 and 27.11.
 
@@ -127,7 +127,7 @@ async fn dur_26_a_durable_actor_needs_a_store_and_a_name(system: &TestSystem) {
     other.terminate().await;
 }
 
-/// A second system opens what the first one has left, and one at a time.
+/// A second system opens the store that the first one has left. Only one system at a time has it open.
 #[supervise::test]
 async fn a_store_in_memory_outlives_its_system(_: &TestSystem) {
     let (store, world) = (MemoryStore::new(), World::default());

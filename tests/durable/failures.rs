@@ -1,4 +1,4 @@
-//! What becomes of a message whose handler fails.
+//! What happens to a message whose handler fails.
 //!
 //! Rules 27.7 and 27.8.
 

@@ -1,4 +1,4 @@
-//! Orders that make no sense, limits that are reached, and values that misbehave.
+//! Invalid commands for the store, limits that are reached, and values that misbehave.
 //!
 //! Rules 27.9, 27.11, 27.15 and 27.17.
 
@@ -40,7 +40,7 @@ fn busy(system: &TestSystem, world: &World) -> BusyRef {
 async fn retry_what_is_not_in_quarantine(system: &TestSystem) {
     let row = &system.store().queues().await.expect("the store works")[0];
     let id = MessageId { queue: row.queue, seq: Seq(77) };
-    system.store().retry(id).await.expect("it is no error");
+    system.store().retry(id).await.expect("it is not an error");
     system.settle().await;
 }
 
@@ -87,7 +87,7 @@ async fn dur_34_a_sender_waits_for_room_for_its_bytes_without_work(system: &Test
     actor.place(1, vec![0; 9 << 20]).tell().expect("a large one is let in alone");
     let sender = actor.clone();
     let accepted = tokio::spawn(async move { sender.place(2, vec![0; 9]).accepted().await });
-    // It does not run in a circle, or time would stand still.
+    // The writer does not loop without waiting. Otherwise the clock would stand still.
     system.advance(Duration::from_secs(1)).await;
     assert!(!accepted.is_finished());
     system.store().release();
@@ -128,7 +128,7 @@ async fn dur_25_a_queue_is_not_renamed_to_one_that_has_messages_and_the_error_sa
     }
     system.take_all(|event| matches!(event, Event::Kept { .. })).await;
     system.store().rename("/user/old", "/user/new").await.expect_err("it has a message");
-    system.store().rename("/user/nobody", "/user/other").await.expect_err("there is none of this name");
+    system.store().rename("/user/nobody", "/user/other").await.expect_err("no queue has this name");
     let rows = system.store().queues().await.expect("the store works");
     assert_eq!(rows.iter().map(|row| row.waiting).collect::<Vec<_>>(), [1, 1]);
 }

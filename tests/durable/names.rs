@@ -1,4 +1,4 @@
-//! What a later release makes of what an earlier one has stored.
+//! How a later release reads messages that an earlier one has stored.
 //!
 //! Rule 27.12.
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use supervise::durable::Fate;
 use supervise::prelude::*;
 use supervise::testkit::{Crash, TestSystem};
-use supervise::{DeadLetterReason, Event, Props};
+use supervise::{Actor, DeadLetterReason, Event, Props, RefOf};
 
 use crate::orders::World;
 
@@ -107,10 +107,18 @@ mod third {
     }
 }
 
+/// Spawns the shop of one release.
+fn open<S>(system: &TestSystem, world: &World, shop: impl Fn(World) -> S + Send + 'static) -> RefOf<S>
+where
+    S: Actor,
+{
+    let world = world.clone();
+    let shop = Props::new(move || shop(world.clone())).queue("shop");
+    system.spawn_with("shop", shop).expect("the name and the queue are free")
+}
+
 async fn with_messages(system: &TestSystem, world: &World) {
-    let inner = world.clone();
-    let shop = Props::new(move || first::Shop { world: inner.clone() }).queue("shop");
-    let shop = system.spawn_with("shop", shop).expect("the name is free");
+    let shop = open(system, world, |world| first::Shop { world });
     shop.wait().accepted().await.expect("the store works");
     shop.buy(first::Item { number: 1 }).accepted().await.expect("the store works");
     shop.pay_back(2).accepted().await.expect("the store works");
@@ -123,9 +131,7 @@ async fn dur_20_an_unknown_message_is_quarantined_and_the_actor_goes_on(system: 
     let world = World::default();
     with_messages(system, &world).await;
     let next = system.crash(Crash::Process).await;
-    let inner = world.clone();
-    let shop = Props::new(move || second::Shop { world: inner.clone() }).queue("shop");
-    let shop = next.spawn_with("shop", shop).expect("the name is free");
+    let shop = open(&next, &world, |world| second::Shop { world });
     next.settle().await;
     // 21: an argument with a new field, and a new argument. 22: a handler with a new name.
     assert_eq!(world.begun(), [1, 1002, 4]);
@@ -148,9 +154,7 @@ async fn dur_21_what_cannot_be_decoded_is_handled_after_a_fix(system: &TestSyste
     let world = World::default();
     with_messages(system, &world).await;
     let next = system.crash(Crash::Process).await;
-    let inner = world.clone();
-    let shop = Props::new(move || third::Shop { world: inner.clone() }).queue("shop");
-    let shop = next.spawn_with("shop", shop).expect("the name is free");
+    let shop = open(&next, &world, |world| third::Shop { world });
     next.settle().await;
     assert_eq!(world.begun(), [] as [u32; 0], "nothing has a price");
     next.allow_dead_letters();
@@ -159,27 +163,21 @@ async fn dur_21_what_cannot_be_decoded_is_handled_after_a_fix(system: &TestSyste
     assert!(quarantined[0].message.failures[0].contains("price"), "{:?}", quarantined[0].message.failures);
     shop.actor_ref().stop();
     next.expect_terminated(&shop).await;
-    let inner = world.clone();
-    let shop = Props::new(move || second::Shop { world: inner.clone() }).queue("shop");
-    next.spawn_with("shop", shop).expect("the queue is free");
+    open(&next, &world, |world| second::Shop { world });
     assert_eq!(next.store().retry_all("shop").await.expect("the store works"), 4);
     next.settle().await;
     assert_eq!(world.begun(), [1, 1002, 4]);
 }
 
-/// DUR-22 is a part of DUR-20, and this its other half: the new name is what is stored.
+/// DUR-22, the other half of DUR-20: messages are stored under the new name.
 #[supervise::test]
 async fn dur_22_a_renamed_handler_is_stored_under_its_new_name(system: &TestSystem) {
     let world = World::default();
-    let inner = world.clone();
-    let shop = Props::new(move || second::Shop { world: inner.clone() }).queue("shop");
-    let shop = system.spawn_with("shop", shop).expect("the name is free");
+    let shop = open(system, &world, |world| second::Shop { world });
     shop.refund(5).accepted().await.expect("the store works");
     shop.actor_ref().poison();
     system.expect_terminated(&shop).await;
-    let inner = world.clone();
-    let shop = Props::new(move || second::Shop { world: inner.clone() }).queue("shop");
-    let shop = system.spawn_with("shop", shop).expect("the name is free");
+    let shop = open(system, &world, |world| second::Shop { world });
     shop.wait().await.expect("it is handled");
     assert_eq!(world.begun(), [1005]);
 }

@@ -41,7 +41,7 @@ pub(crate) struct Seen {
     pub(crate) after_crash: bool,
 }
 
-/// What outlives the process: what the handlers saw, in their order, and how often each order has failed.
+/// The state that outlives the process: what the handlers saw, in order, and how often each order has failed.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct World {
     pub(crate) seen: Arc<Mutex<Vec<Seen>>>,
@@ -122,7 +122,7 @@ impl Orders {
     }
 }
 
-/// The parent of `orders`, and of `more` if somebody wants it.
+/// The parent of `orders`, and of `more` if a test asks for it.
 #[actor]
 #[supervise(one_for_one, on(_) = Restart)]
 pub(crate) struct Parent {

@@ -27,7 +27,7 @@ async fn spawn_anew(system: &ActorSystem, world: &World, orders: OrdersRef) -> O
         let world = world.clone();
         match system.spawn("orders", move || Orders::new(&world)) {
             Ok(orders) => return orders,
-            // Time does not pass meanwhile.
+            // Virtual time does not pass in between.
             Err(_) => tokio::task::yield_now().await,
         }
     }
@@ -62,7 +62,7 @@ fn an_actor_that_is_spawned_anew_while_the_store_fails_gets_its_queue() {
         let mut orders = spawn(&system, &world, "orders");
         for failures in 1..4 {
             orders.place(order(1)).accepted().await.expect("the store works");
-            // The acknowledgement waits for others.
+            // The acknowledgement waits for others to be stored with.
             sleep(Duration::from_millis(10)).await;
             store.script().lost_groups = failures;
             orders = spawn_anew(&system, &world, orders).await;
@@ -144,7 +144,7 @@ fn dur_27_acknowledgements_are_stored_although_senders_go_on_trying_a_full_store
         }
         world.gate.notify_one();
         sleep(Duration::from_secs(1)).await;
-        // A question would be answered behind a group of its own, so the file is asked.
+        // A query through the system would be answered after a group of its own, so this reads the store directly.
         let rows = supervise::durable::MessageStore::queues(&mut store.clone()).await.expect("it is in memory");
         assert_eq!(rows[0].waiting, 0, "the first one is acknowledged");
     });

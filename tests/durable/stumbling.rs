@@ -11,17 +11,17 @@ use supervise::durable::{
 };
 use supervise::prelude::*;
 
-/// What goes wrong, and what the store has been told. Shared with the test.
+/// The faults of the store, and what the store has been told. Shared with the test.
 #[expect(clippy::struct_excessive_bools, reason = "each of them is one thing that goes wrong")]
 #[derive(Debug, Default)]
 pub(crate) struct Script {
-    /// So many groups that the next ones are lost: they are not stored, and the store says that it does not know.
+    /// How many of the next groups are lost: they are not stored, and the store says that their outcome is unknown.
     pub(crate) lost_groups: u32,
     /// A group that has one of these changes is lost, once.
     pub(crate) loses: Option<fn(&Change) -> bool>,
     /// Groups that append messages find no room.
     pub(crate) is_full: bool,
-    /// So many claims fail that the next ones do.
+    /// How many of the next claims fail.
     pub(crate) lost_claims: u32,
     /// Another process owns all queues.
     pub(crate) is_taken: bool,

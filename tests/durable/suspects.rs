@@ -1,4 +1,4 @@
-//! The message that kills the process.
+//! Messages that kill the process.
 //!
 //! Rule 27.9.
 

@@ -21,7 +21,7 @@ use supervise::durable::{
 use crate::place::Place;
 use crate::server::Server;
 
-/// How long an owner has a queue after its death.
+/// How long a queue stays with its owner after the owner's process has died.
 const LEASE: Duration = Duration::from_secs(1);
 /// The URL of the server that a child uses.
 const URL: &str = "SUPERVISE_NATS";
@@ -104,7 +104,7 @@ async fn dur_42_another_node_goes_on_after_the_lease_in_order_and_the_head_is_ch
     let queue = first.queue;
     first.commit((1..=5).map(|number| append(queue, number, None)).collect()).await.expect("the server runs");
     first.commit(vec![handled(queue, 1)]).await.expect("the server runs");
-    // While it lives nobody else gets the queue.
+    // While the owner lives, nobody else gets the queue.
     let (mut second, _) = opened(&server.url()).await;
     let error = second.claim("orders").await.expect_err("the queue has an owner");
     assert_eq!(error.kind, StoreErrorKind::Claimed, "{error}");
@@ -140,7 +140,7 @@ async fn dur_43_an_owner_that_was_stopped_for_longer_than_its_lease_begins_nothi
     assert_eq!(desk.bodies().await, [1, 2, 3], "its late words have changed nothing");
 }
 
-/// The number behind a word of the child.
+/// Waits until the child prints `word`, and returns the number after it.
 fn said(says: &mut impl std::io::BufRead, word: &str) -> u64 {
     loop {
         let mut line = String::new();
@@ -156,7 +156,7 @@ fn signal(pid: u32, name: &str) {
     assert!(sent.is_ok_and(|status| status.success()), "{pid} gets {name}");
 }
 
-/// The child of `dur_43`, and nothing otherwise.
+/// The child process of `dur_43`. Outside that process, this test does nothing.
 #[tokio::test]
 async fn a_child_reads_its_queue() {
     let Ok(url) = std::env::var(URL) else { return };
@@ -198,7 +198,8 @@ async fn dur_44_a_server_that_is_killed_loses_nothing_that_was_accepted() {
                         break;
                     }
                     Err(CommitError::Full(text)) => panic!("there is room: {text}"),
-                    // It says so. The runtime opens the store again; the client of this number sends it again, or not.
+                    // The outcome is unknown. The runtime would open the store again, and the client may send this
+                    // number again.
                     Err(CommitError::Unknown(_)) => failed += 1,
                 }
                 if !server.runs() {

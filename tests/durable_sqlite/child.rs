@@ -6,7 +6,7 @@ use std::process::{ChildStdout, Command, Stdio};
 
 const ROLE: &str = "SUPERVISE_DURABLE_ROLE";
 const PLACE: &str = "SUPERVISE_DURABLE_PLACE";
-/// What lines of the child begin with, to tell them from the harness's.
+/// The beginning of each line of the child, which distinguishes it from lines of the test harness.
 const SAYS: &str = "> ";
 
 pub(crate) struct Child {
@@ -34,7 +34,7 @@ impl Child {
         Self { process, lines }
     }
 
-    /// The next line that the child said, `None` at its end.
+    /// The next line of the child. `None`: the child has ended.
     pub(crate) fn line(&mut self) -> Option<String> {
         loop {
             let mut line = String::new();
@@ -42,7 +42,7 @@ impl Child {
             if read == 0 {
                 return None;
             }
-            // A line that was cut off by a kill says nothing. The harness may have written before it.
+            // A line that a kill has cut off does not count. Text of the harness may come before the line.
             let said = line.strip_suffix('\n').and_then(|line| line.split_once(SAYS));
             if let Some((_, said)) = said {
                 return Some(said.to_owned());

@@ -1,4 +1,4 @@
-//! Files that have changed behind the store's back: what is missing or wrong is told.
+//! Files that have changed behind the store's back: the store reports what is missing or wrong.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -88,7 +88,7 @@ async fn dur_30_an_end_that_was_cut_off_is_named_and_opens_only_when_that_is_acc
     assert_eq!(desk.numbers(queue).await, [1, 2, 3]);
     desk.commit([append(queue, b"x")]).await;
     drop(desk);
-    // From now on it is whole, and the numbers of what was lost are not used again.
+    // From now on the store is complete, and the numbers of the lost messages are not used again.
     let mut desk = Desk::open(folder.store()).await;
     assert_eq!(desk.opened.missing, []);
     assert_eq!(desk.numbers(queue).await, [1, 2, 3, 6]);
@@ -114,7 +114,7 @@ async fn dur_30_a_backup_is_told_from_the_store() {
     assert_eq!(error.kind, StoreErrorKind::Damaged, "{error}");
     let mut desk = Desk::try_open(small(folder.store()).accept_damage()).await.expect("it is accepted");
     assert_eq!(desk.opened.missing, [(queue, Seq(4)), (queue, Seq(5))]);
-    // The marks are still true: 4 and what was before it were handled.
+    // The marks are still valid: message 4 and those before it were handled.
     assert_eq!(desk.claim("orders").await.waiting, 0);
     desk.commit([append(queue, b"x")]).await;
     assert_eq!(desk.numbers(queue).await, [6]);
@@ -231,7 +231,7 @@ async fn census(desk: &mut Desk) -> Option<Vec<(QueueId, Vec<Stored>, Vec<Stored
     Some(census)
 }
 
-/// The messages that were `expected` are all there, and those that are not as they were say so.
+/// Checks that all `expected` messages are there, and that those that have changed are marked as damaged.
 fn is_told(expected: &[Stored], found: &[Stored]) -> bool {
     let same_or_told = |(expected, found): (&Stored, &Stored)| expected == found || found.is_damaged;
     let numbers = |messages: &[Stored]| messages.iter().map(|message| message.seq).collect::<Vec<_>>();
@@ -271,7 +271,7 @@ async fn a_thousand_flipped_bits_change_nothing_or_are_told() {
         let ending = ["", "", "-wal", "-marks"][random.usize(..4)];
         copy(&folder.store(), &flipped);
         let mut bytes = fs::read(beside(&flipped, ending)).expect("it is there");
-        // Most of the marks are room for more queues.
+        // Most of the file of marks is room for more queues.
         let length = if ending == "-marks" { 10 * 32 } else { bytes.len() };
         let (at, bit) = (random.usize(..length), random.u32(..8));
         bytes[at] ^= 1 << bit;

@@ -54,7 +54,7 @@ async fn marks_that_the_power_cut_has_spoilt_are_not_believed() {
         let mut bytes = std::fs::read(folder.beside("-marks")).expect("they are there");
         spoil(&mut bytes);
         std::fs::write(folder.beside("-marks"), bytes).expect("they can be written");
-        // Within the same boot nobody but the disk can have done that.
+        // Within one boot of the machine, only a fault of the disk can cause this.
         let error = Desk::try_open(small(folder.store())).await.err().expect("it is damage");
         assert_eq!(error.kind, StoreErrorKind::Damaged, "{error}");
         let mut desk = Desk::try_open(small(folder.store()).boot("the next one")).await.expect("it opens");

@@ -18,7 +18,7 @@ struct Disk {
 }
 
 impl Disk {
-    /// `None` if nobody lets us mount it.
+    /// `None` if this user may not mount it.
     fn mount() -> Option<Self> {
         let folder = Folder::new();
         let mut command = Command::new("mount");

@@ -38,7 +38,7 @@ fn dur_06_nothing_that_was_accepted_is_lost_when_processes_are_killed() {
     println!("{kills} kills in {rounds} rounds: {accepted} accepted, {repeated} handled twice, 0 lost");
 }
 
-/// One store, killed so often, and then drained.
+/// One store whose process is killed this often, and which is then drained.
 fn round(random: &mut fastrand::Rng, kills: usize) -> (usize, usize) {
     let folder = Folder::new();
     let mut ledgers: Vec<Ledger> = (0..QUEUES).map(|_| Ledger::default()).collect();
@@ -68,7 +68,7 @@ fn round(random: &mut fastrand::Rng, kills: usize) -> (usize, usize) {
                 _ => panic!("the child says {line}"),
             }
             read += 1;
-            // What it said before it died counts, so the rest is read too.
+            // Lines that the child wrote before it died count, so the rest is read too.
             if read >= lines && !killed {
                 child.kill();
                 killed = true;
@@ -97,7 +97,7 @@ fn check(queue: usize, ledger: &Ledger) -> usize {
     for (at, &number) in ledger.handled.iter().enumerate() {
         *times.entry(number).or_default() += 1;
         if number <= highest {
-            // The first of a life may be the last of the one before.
+            // The first message of a life may be the last one of the life before.
             assert_eq!(number, highest, "queue {queue}: out of order");
             assert!(ledger.lives.contains(&at), "queue {queue}: {number} is handled twice in one life");
         }

@@ -1,4 +1,4 @@
-//! What a store refuses to open, and leaves as it was.
+//! Files that a store refuses to open, and leaves unchanged.
 
 use std::collections::BTreeMap;
 use std::fs;

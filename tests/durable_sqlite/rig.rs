@@ -67,7 +67,8 @@ fn the_rig_loses_nothing_when_actors_are_killed() {
     assert!(quarantined > 0 && handled > 0, "the rig has failures");
 }
 
-/// One store, killed so often, and then drained. Returns also how often a message took the process with it.
+/// One store whose process is killed this often, and which is then drained. Also returns how often a message
+/// killed the process.
 fn round(random: &mut fastrand::Rng, kills: usize) -> (Vec<Ledger>, usize) {
     let folder = Folder::new();
     let mut ledgers: Vec<Ledger> = (0..ACTORS).map(|_| Ledger::default()).collect();
@@ -115,7 +116,7 @@ fn note(ledgers: &mut [Ledger], said: &str, life: usize) {
             ledger.handed_over = number();
             ledger.told.push(number());
         }
-        // What was handed over before it is stored too: rule 27.3.
+        // Messages that were handed over before it are stored too: rule 27.3.
         "accepted" => {
             let number = number();
             let (before, after) = ledger.told.iter().partition(|&&told| told <= number);
@@ -157,7 +158,7 @@ fn check(actor: usize, ledger: &Ledger) -> usize {
         }
         assert!(attempt >= attempt_before, "actor {actor}: {number} has lost attempts: {:?}", around());
         if life_before < life {
-            // A failure is stored as an attempt. If nothing tells that, the process died in it.
+            // A failure is stored as an attempt. An attempt without a failure means that the process died in it.
             let is_told = after_crash || attempt > attempt_before;
             assert!(is_told, "actor {actor}: {number} had been begun by the process that died: {:?}", around());
         } else {
@@ -194,7 +195,7 @@ async fn handle(actor: usize, order: Order, delivery: &supervise::durable::Deliv
     let (id, attempt, after_crash) = (delivery.id(), delivery.attempt(), delivery.after_crash());
     say(format_args!("begun {actor} {number} {id} {attempt} {after_crash}"));
     match actor {
-        // It takes the process with it, and goes into quarantine at the third time.
+        // This order kills the process, and goes into quarantine at the third time.
         3 if number % 500 == 400 => std::process::abort(),
         4 if number.is_multiple_of(50) => return Err(Failed(number)),
         4 if number.is_multiple_of(7) && attempt <= 2 => return Err(Failed(number)),

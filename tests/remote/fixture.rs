@@ -76,7 +76,7 @@ pub(crate) async fn soon<T>(what: impl IntoFuture<Output = T>) -> T {
     tokio::time::timeout(Duration::from_secs(60), what.into_future()).await.expect("it happens within a minute")
 }
 
-/// Lets everything happen that is under way.
+/// Waits until nothing more is under way.
 pub(crate) async fn settle() {
     tokio::time::sleep(Duration::from_secs(2)).await;
 }
@@ -158,7 +158,7 @@ impl Echo {
         seconds
     }
 
-    /// Answers never, or when it ends.
+    /// Never answers, or only when it ends.
     #[handler]
     fn hold(&mut self, reply: ReplyTo<u64>) {
         self.held.push(reply);
@@ -192,7 +192,7 @@ impl Echo {
         let _ = socket;
     }
 
-    /// Tells the listener so many numbers, and ends.
+    /// Tells the listener this many numbers, and ends.
     #[handler]
     fn count_and_end(&mut self, listener: ListenerRef, to: u64, ctx: &mut Context<Self>) {
         (0..to).for_each(|number| listener.hear(number).tell().unwrap());

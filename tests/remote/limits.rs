@@ -119,8 +119,8 @@ impl Weaver {
 #[tokio::test(start_paused = true)]
 async fn what_is_nested_too_deep_is_not_read() {
     let network = Network::new(1);
-    let here = Place::with(&network, "here", |builder| builder.serve::<Weaver>()).await;
-    let there = Place::with(&network, "there", |builder| builder.serve::<Weaver>()).await;
+    let here = Place::with(&network, "here", supervise::remote::NodeBuilder::serve::<Weaver>).await;
+    let there = Place::with(&network, "there", supervise::remote::NodeBuilder::serve::<Weaver>).await;
     there.system.spawn("weaver", || Weaver).unwrap();
     let weaver = soon(here.node.find::<Weaver>(there.path("weaver"))).await.unwrap();
     assert_eq!(soon(weaver.nest(64)).await.unwrap(), nest(64));
@@ -133,8 +133,8 @@ async fn what_is_nested_too_deep_is_not_read() {
 #[tokio::test(start_paused = true)]
 async fn a_peer_cannot_overflow_the_stack() {
     let network = Network::new(1);
-    let here = Place::with(&network, "here", |builder| builder.serve::<Forger>()).await;
-    let there = Place::with(&network, "there", |builder| builder.serve::<Weaver>()).await;
+    let here = Place::with(&network, "here", supervise::remote::NodeBuilder::serve::<Forger>).await;
+    let there = Place::with(&network, "there", supervise::remote::NodeBuilder::serve::<Weaver>).await;
     there.system.spawn("weaver", || Weaver).unwrap();
     let weaver = soon(here.node.find::<Forger>(there.path("weaver"))).await.unwrap();
     assert!(soon(weaver.take(Forged(10))).await.unwrap());

@@ -1,6 +1,7 @@
 //! Actors of other nodes: many systems in one process, over a network in memory, on a paused clock.
 //!
-//! The names are those of the cases `REM-01` to `REM-44`. What needs a process of its own is not here: SIGSTOP, a certificate.
+//! The names are those of the cases `REM-01` to `REM-44`. Cases that need a process of their own are not here:
+//! SIGSTOP, certificates.
 
 mod fixture;
 mod limits;

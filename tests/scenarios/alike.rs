@@ -108,7 +108,7 @@ async fn a_limit_has_its_own_line(system: &TestSystem) {
     assert_eq!(lines(&log, Level::ERROR, "at once").len(), 10);
 }
 
-/// Rule 10.9: what was not said is said when the system ends.
+/// Rule 10.9: the count of the lines that were left out is logged when the system ends.
 #[supervise::test]
 async fn the_end_of_the_system_tells_the_rest(system: &TestSystem) {
     system.allow_failures();

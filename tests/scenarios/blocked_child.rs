@@ -9,7 +9,7 @@ use supervise::testkit;
 
 const FAILURES: u32 = 10_000;
 
-/// So many errors may be held, most of them by system messages that wait for the child.
+/// How many errors may be held, most of them by system messages that wait for the child.
 const BOUND: usize = 16;
 
 /// Keeps a token, so that the test can count the errors that something still holds.

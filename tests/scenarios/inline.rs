@@ -96,7 +96,7 @@ async fn an_inline_failure_is_told_to_the_asker_and_restarts_the_actor(system: &
 }
 
 #[supervise::test]
-async fn whoever_asks_inline_again_and_again_lets_others_have_their_turn(system: &TestSystem) {
+async fn an_actor_that_asks_inline_again_and_again_lets_others_have_their_turn(system: &TestSystem) {
     let register = system.spawn("register", Register::default).unwrap();
     let over = Arc::new(AtomicBool::new(false));
     let other = Arc::clone(&over);
@@ -158,7 +158,7 @@ fn an_inline_handler_runs_in_its_own_runtime_wherever_it_is_asked_from() {
 }
 
 tokio::task_local! {
-    /// Who asks.
+    /// The name of the task that asks.
     static ASKER: &'static str;
 }
 

@@ -39,7 +39,7 @@ impl Gate {
     fn block(&self) {
         let missing = self.0.0.lock().unwrap();
         let (missing, _) = self.0.1.wait_timeout_while(missing, TOO_LONG, |missing| *missing > 0).unwrap();
-        assert_eq!(*missing, 0, "so many are still missing");
+        assert_eq!(*missing, 0, "this many are still missing");
     }
 }
 

@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 
 const MANY: usize = 20_000;
 
-/// In one turn an actor tells so many others, or drops so many messages.
+/// How many actors one actor tells, or how many messages it drops, in one turn.
 const ONE_SLICE: usize = 4_096;
 
 #[derive(Debug, thiserror::Error)]

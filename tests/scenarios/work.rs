@@ -30,7 +30,7 @@ pub(super) enum Seen {
     End(u32),
     PreRestart(u32),
     PostStop(u32),
-    /// What a piece of work owned.
+    /// A value that a piece of work owns.
     Dropped(u32),
 }
 
@@ -398,7 +398,7 @@ async fn a_panic_is_a_failure_of_the_actor(system: &TestSystem) {
     }
 }
 
-/// Rules 2.2, 3.4 and 17.1: work outlives a resume, and what came meanwhile is delivered after it.
+/// Rules 2.2, 3.4 and 17.1: work outlives a resume, and its outcomes in the meantime are delivered afterwards.
 #[supervise::test]
 async fn a_resume_keeps_work_and_what_it_brought(system: &TestSystem) {
     let (rig, seen) = forgiven(system).await;

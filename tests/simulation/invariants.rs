@@ -70,7 +70,7 @@ pub(crate) enum Invariant {
     /// I24. A child that was told to restart with siblings reports that its instance is replaced. Until then, it is not told to
     /// do so again.
     OneRestartAtATime,
-    /// I25. Each request to restart a cell by hand restarts it at most once, and no cell that its parent stops.
+    /// I25. Each request to restart a cell by hand restarts it at most once, and never if its parent is stopping it.
     ByHandOnce,
 }
 
@@ -177,8 +177,8 @@ impl Watchdog {
         self.by_hand += 1;
     }
 
-    /// Whether this was a declared child at any time. Some of their failures are answered without a decision, so that
-    /// only I3 and I4 tell whether they are.
+    /// Whether this was a declared child at any time. Some failures of declared children are answered without a
+    /// decision; only I3 and I4 check those answers.
     pub(crate) fn was_field(&self, child: ChildId) -> bool {
         self.fields.ever.contains(&child)
     }
@@ -323,7 +323,7 @@ impl Watchdog {
         let mut ending = 0;
         let restarts = effects.iter().any(|effect| matches!(effect, Effect::Note(Note::Restarted(_))));
         let owed_a_restart = if restarts { Self::survivors(world.cell(id)) } else { Vec::new() };
-        let mut recreated = Vec::new();
+        let mut restarted = Vec::new();
         let mut answers = 0;
         for (at, effect) in effects.iter().enumerate() {
             let watchdog = &mut world.cell_mut(id).watchdog;
@@ -346,7 +346,7 @@ impl Watchdog {
                     }
                     watchdog.told(*to, message)?;
                     if matches!(message, SystemMessage::Restart(_)) {
-                        recreated.push(*to);
+                        restarted.push(*to);
                     }
                 }
                 Effect::Unwatch(subject) => {
@@ -406,8 +406,8 @@ impl Watchdog {
                 );
             }
         }
-        if restarts && recreated != owed_a_restart {
-            let what = format!("{id} restarts {recreated:?} and not {owed_a_restart:?}");
+        if restarts && restarted != owed_a_restart {
+            let what = format!("{id} restarts {restarted:?} and not {owed_a_restart:?}");
             return broken(Invariant::SurvivorsRestarted, what);
         }
         if let Some(Effect::Call(call)) = effects.last() {
@@ -484,7 +484,7 @@ impl Watchdog {
         Ok(())
     }
 
-    /// Nothing more can happen by itself.
+    /// Checks a world in which nothing more happens by itself.
     pub(crate) fn at_rest(world: &World) -> Check {
         let mut queued = 0;
         for id in &world.living.members {
@@ -526,7 +526,7 @@ impl Watchdog {
         if queued == 0 { Self::accounts(world) } else { Ok(()) }
     }
 
-    /// The root was stopped and nothing more can happen.
+    /// Checks a world whose root was stopped and in which nothing more can happen.
     pub(crate) fn at_the_end(world: &World) -> Check {
         if let Some(id) = world.living.members.first() {
             return broken(Invariant::NobodyForgotten, format!("{id} lives on: {:?}", world.cell(*id)));

@@ -17,7 +17,9 @@ mod world;
 /// A number from the environment, which may have underscores.
 fn setting(name: &str, otherwise: u64) -> u64 {
     match std::env::var(name) {
-        Ok(number) => number.replace('_', "").parse().unwrap_or_else(|_| panic!("{name}={number} is no number")),
+        Ok(number) => {
+            number.replace('_', "").parse().unwrap_or_else(|_| panic!("{name}={number} is not a number"))
+        }
         Err(_) => otherwise,
     }
 }

@@ -213,25 +213,7 @@ impl Model {
     pub(crate) fn spawn(&mut self, name: usize, made: Option<(ChildId, Id)>) -> bool {
         let granted = !self.ends() && self.children.values().all(|child| child.name != Some(name));
         if let (true, Some((id, actor))) = (granted, made) {
-            let (restarts, by_rule, delays) = (Vec::new(), BTreeMap::new(), Vec::new());
-            let name = Some(name);
-            self.children.insert(
-                id,
-                Child {
-                    actor,
-                    name,
-                    asked_to_stop: false,
-                    restarts,
-                    by_rule,
-                    delays,
-                    runs: 0,
-                    runs_counted: 0,
-                    failing_since: Time::ZERO,
-                    waits: None,
-                    restarts_sent: 0,
-                    to_be_replaced: false,
-                },
-            );
+            self.children.insert(id, Child::new(actor, Some(name)));
         }
         granted
     }
@@ -415,7 +397,7 @@ impl Model {
             SystemMessage::Resume(Some(cause)) => self.resume(cause),
             SystemMessage::Restart(cause) => {
                 self.restarts_begun += 1;
-                self.recreate(cause);
+                self.begin_restart(cause);
             }
             SystemMessage::PrepareRestart(_) if ends => {}
             SystemMessage::PrepareRestart(cause) => self.halt(cause),

@@ -184,7 +184,7 @@ fn profile(chance: &mut Chance, size: u32) -> Profile {
             }
         }
     }
-    // The role of those who are spawned by handlers.
+    // The role of children that handlers spawn.
     let (children, fields) = (Vec::new(), Vec::new());
     roles.push(Role { children, fields, strategy: strategy(chance), verdicts: verdicts(chance, false) });
     let most = roles.iter().map(|role| role.children.len()).max().unwrap_or(0);

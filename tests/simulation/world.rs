@@ -51,7 +51,7 @@ pub(crate) enum Action {
     Stop(Id),
     Kill(Id),
     Poison(Id),
-    /// Let a cell stop itself, in its turn.
+    /// Lets a cell stop itself, in its turn.
     Leave(Id),
     /// Ends the delay before its restart.
     Retry(Id),

@@ -42,7 +42,7 @@ const RUNS: usize = 3;
 
 fn setting(name: &str) -> Option<u64> {
     let text = std::env::var(name).ok()?;
-    Some(text.replace('_', "").parse().unwrap_or_else(|_| panic!("{name}={text} is no number")))
+    Some(text.replace('_', "").parse().unwrap_or_else(|_| panic!("{name}={text} is not a number")))
 }
 
 #[test]

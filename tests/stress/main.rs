@@ -13,7 +13,7 @@
 //! | I6 | every ping is answered, unless its node ended |
 //! | I7 | there are no extra nodes: one at each place, and as many at the end as at the beginning |
 //! | I8 | the tree ends from its leaves up, and no node is left |
-//! | I9 | what is above the tree is never restarted |
+//! | I9 | actors above the tree are never restarted |
 //! | I10 | each node gets all messages of the driver, in order, across restarts |
 //! | I11 | at the end no node is suspended and nothing is deferred; tasks and instances are gone |
 //!

@@ -176,7 +176,7 @@ impl Node {
             seat.violation(format!("handles a message while suspended {suspensions} times (I1)"));
         }
         if !self.started || self.replaced || self.stopped {
-            seat.violation("handles a message on an instance that is none any more, or none yet");
+            seat.violation("handles a message on an instance that has ended or has not started");
         }
         Turn::begin(seat)
     }

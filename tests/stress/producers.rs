@@ -48,7 +48,7 @@ impl Told {
         let [sent, handled, broken, unopened, refused, letters] =
             [&self.sent, &self.handled, &self.broken, &self.unopened, &self.refused, &self.letters]
                 .map(|count| count.load(SeqCst));
-        // Others count meanwhile.
+        // Other threads count at the same time.
         sent.saturating_sub(handled + broken + unopened) < UNDER_WAY
             && unopened.saturating_sub(refused + letters) < UNDER_WAY
     }

@@ -11,7 +11,7 @@ use supervise::prelude::*;
 
 use super::room::RoomRef;
 
-/// After so long without a message, the user's end is asked whether it is there.
+/// After this long without a message, the server checks whether the user's end is still there.
 const QUIET: Duration = Duration::from_secs(20);
 
 #[derive(Debug, thiserror::Error)]
@@ -22,7 +22,7 @@ pub(crate) enum MemberError {
     Broken(#[from] axum::Error),
 }
 
-/// Lines wait in its mailbox while the user does not read. The room throws out a member whose mailbox is full.
+/// Lines wait in the member's mailbox while the user does not read. The room removes a member whose mailbox is full.
 #[actor(mailbox = bounded(256), stop_timeout = "500ms")]
 pub(crate) struct Member {
     name: String,

@@ -18,11 +18,11 @@ pub(crate) use self::door::{DoorRef, Traffic};
 use self::room::Rooms;
 pub(crate) use self::web::line::Line;
 
-/// How much the kernel keeps for somebody who does not read. The rest waits in the member's mailbox.
+/// How many bytes the kernel buffers for a user who does not read. The rest waits in the member's mailbox.
 const SEND_BUFFER: u32 = 16 * 1024;
 const BACKLOG: u32 = 1024;
 
-/// What nobody below can mend ends the system.
+/// A failure that no table below decides ends the system.
 #[supervise(one_for_one(max_retries = 20, within = "1m", on_limit = Escalate), on(_) = Restart)]
 struct Top;
 

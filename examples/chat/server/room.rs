@@ -1,4 +1,5 @@
-//! The rooms. A room knows who is there and what was said, and takes no risk. Its filter, which reads what users write, takes them all.
+//! The rooms. A room knows who is there and what was said, and takes no risks. Its filter, which reads what users
+//! write, takes all of them.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -9,9 +10,9 @@ use supervise::prelude::*;
 use super::member::{Member, MemberRef};
 use super::web::line::Line;
 
-/// So many texts are shown to somebody who joins.
+/// How many texts a room shows to a user who joins.
 const HISTORY: usize = 50;
-/// A room is forgotten when it has been empty for so long.
+/// How long a room stays after its last member has left.
 const EMPTY: Duration = Duration::from_millis(500);
 
 #[actor]
@@ -42,7 +43,7 @@ pub(crate) struct Room {
 }
 
 impl Room {
-    /// Shows a line to everybody. Who does not read it in time is thrown out.
+    /// Shows a line to all members. A member that does not read it in time is removed.
     fn show(&mut self, line: &Arc<str>) {
         for (_, member) in &self.members {
             if member.show(line.clone()).tell().is_err() {
@@ -54,7 +55,7 @@ impl Room {
 
 #[actor]
 impl Room {
-    /// Returns what was said before.
+    /// Returns the earlier texts.
     #[handler]
     fn join(&mut self, name: String, member: MemberRef, ctx: &mut Context<Self>) -> Vec<Arc<str>> {
         ctx.watch(&member);

@@ -9,13 +9,13 @@ use axum::routing::get;
 
 use super::door::DoorRef;
 
-/// Nobody says more at once.
+/// The longest text, in bytes.
 const LONGEST: usize = 4096;
 
 const POLICY: &str =
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'";
 
-/// What the page is told, as JSON.
+/// What the server sends to the page, as JSON.
 pub(crate) mod line {
     use serde::{Deserialize, Serialize};
 
@@ -59,7 +59,7 @@ async fn enter(
         return (StatusCode::BAD_REQUEST, "a name has 1 to 20 letters or digits").into_response();
     }
     upgrade.max_message_size(LONGEST).on_upgrade(async move |socket: WebSocket| {
-        // If the door has closed, so does the socket.
+        // If the door has closed, the socket closes too.
         let _closed = door.enter(room, name, socket).tell();
     })
 }

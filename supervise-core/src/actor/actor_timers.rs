@@ -1,8 +1,8 @@
 //! The timers that an actor sets for itself: keyed timers and the receive timeout.
 //!
-//! A timer that is due puts a control into the actor's own user lane. Its message is made or taken when the cell reaches
-//! the control. The cell skips the control of a timer that was cancelled or replaced, or that belonged to an earlier
-//! instance.
+//! A timer that is due puts a control into the actor's own user lane. When the cell reaches the control, it makes
+//! or takes the message. The cell skips the control of a timer that was cancelled or replaced, or that belonged to
+//! an earlier instance.
 //!
 //! 1. A timer has at most one control in the lane, because the cell sets the next tick of a periodic timer when it reaches
 //!    the control. So ticks do not pile up for an actor that is slower than its timer, or suspended.
@@ -26,7 +26,7 @@ const SHORTEST_INTERVAL: Duration = Duration::from_millis(1);
 /// The key of a timer.
 pub type TimerKey = Cow<'static, str>;
 
-/// Identifies one setting of a timer. An actor never uses one twice.
+/// Identifies one setting of a timer. An actor never uses a generation twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Generation(u64);
 

@@ -131,7 +131,7 @@ pub(crate) struct Core {
     pub(crate) system: Arc<SystemCore>,
     description: ActorDescription,
     protocol: Mutex<CellProtocol>,
-    /// Appears with the first of it.
+    /// Allocated when the actor needs one of these things for the first time.
     on_demand: OnceLock<OnDemand>,
 }
 
@@ -139,7 +139,8 @@ pub(crate) struct Core {
 pub(crate) trait AnyCell: Any + Send + Sync {
     fn core(&self) -> &Core;
     fn core_mut(&mut self) -> &mut Core;
-    /// Whether it waits now. If not, it and the message that waited last undo each other.
+    /// Pushes a system message. Returns `false` if it and the message that waited last have undone each other. The
+    /// error is the message, if the lane is closed.
     fn push_system(&self, message: System) -> Result<bool, System>;
     fn push_control(&self, control: Control) -> Result<(), Control>;
     /// Refuses messages from now on, and puts `last` behind those that wait.

@@ -329,8 +329,10 @@ impl<'a, P> Declare<'a, P> {
         });
     }
 
-    /// Declares the child of `field` with the [`Props`] that `make` returns (rule 14.7): a pool, a backoff supervisor, or an actor with settings
-    /// of its own. `make` runs now; the factory in the props runs on the child's own turn, again for each of its instances.
+    /// Declares the child of `field` with the [`Props`] that `make` returns (rule
+    /// [14.7](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-14.7)): a pool, a
+    /// backoff supervisor, or an actor with settings of its own. `make` runs now; the factory in the props runs on the
+    /// child's own turn, again for each of its instances.
     pub fn child_with<A, C, T>(
         self,
         parent: &mut P,

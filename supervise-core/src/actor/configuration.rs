@@ -29,8 +29,7 @@ impl Configuration {
     /// The directive of this number, counted from 0 in the order given to [`new`](Self::new).
     ///
     /// # Panics
-    ///
-    /// If there is none.
+    /// If there is no directive of this number.
     pub fn answer(&self, number: usize) -> Directive {
         self.answers[number]
     }

@@ -1,20 +1,22 @@
 //! The context of a handler or hook: the actor itself, its children, its timers, and the actors that it watches.
 
-use std::any::Any;
-use std::collections::{HashMap, HashSet};
+mod watches;
+
+use std::collections::HashMap;
 use std::fmt;
 use std::future::Future;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+pub use self::watches::AlreadyWatched;
+use self::watches::{WatchMessage, inherit};
 use crate::actor::actor_ref::{ActorRef, AnyActorRef, TypedRef};
 use crate::actor::actor_timers::{ActorTimers, TimerKey};
-use crate::actor::cell::{Cell, Core, NewName, SpawnError, System};
+use crate::actor::cell::{Cell, NewName, SpawnError, System};
 use crate::actor::configuration::Configuration;
 use crate::actor::control::Control;
 use crate::actor::definition::{
     Actor, Built, DecidedBy, EscalationsDecidedBy, FailuresDecidedBy, NeverRestarts, RefOf, SupervisedBy,
-    WatchableBy, WatchesAny,
 };
 use crate::actor::envelope::MessageFor;
 use crate::actor::factory::Factory;
@@ -24,9 +26,9 @@ use crate::actor::request::AskError;
 use crate::actor::system::ActorSystem;
 use crate::actor::waits_for;
 use crate::actor::work::{WorkId, Works};
-use crate::base::{ActorPath, UserValue};
+use crate::base::ActorPath;
 use crate::failure::Failure;
-use crate::supervision::{Protocol, WatchKind};
+use crate::supervision::Protocol;
 
 /// Gives a handler or hook access to its own actor: its ref, its parent, its children, its timers and its watches.
 pub struct Context<A: Actor> {
@@ -52,15 +54,6 @@ struct Rare<A: Actor> {
     delivery: Option<crate::durable::Delivery>,
     /// The slot that the handler has taken, if its asker waits for the next delivery of a message that fails.
     lent: Option<Weak<dyn ErasedSlot>>,
-}
-
-/// The message that an instance gets when a watched actor ends.
-///
-/// Its type is erased, so that the map of these is compiled once and not for each actor.
-struct WatchMessage {
-    message: UserValue<Box<dyn Any + Send>>,
-    /// An earlier instance chose the message, so the current one may replace it.
-    inherited: bool,
 }
 
 impl<A: Actor> Context<A> {
@@ -96,9 +89,10 @@ impl<A: Actor> Context<A> {
         self.cell.core.parent.as_ref()
     }
 
-    /// The delivery of the message that is being handled, if the mailbox is durable and the message is stored. Messages of
-    /// transient handlers, timers and receive timeouts have none. In a handler with `batch` it is that of the last message.
-    /// Rule [27.6](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.6).
+    /// The delivery of the message that is being handled, if the mailbox is durable and the message is stored.
+    /// `None` for messages of transient handlers, timers and receive timeouts. In a handler with `batch`, it is
+    /// the delivery of the last message. Rule
+    /// [27.6](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.6).
     #[cfg(feature = "durable")]
     pub fn delivery(&self) -> Option<crate::durable::Delivery> {
         self.rare.as_ref()?.delivery
@@ -134,9 +128,10 @@ impl<A: Actor> Context<A> {
         self.me_any().drain_behind_everything(Control::StopSelf);
     }
 
-    /// Ends this actor because it is not needed now, after it has handled the messages that were sent before. If it is one of
-    /// [keyed children](crate::Children), later messages wait for its successor, in order (rule 18.3). Any other actor stops
-    /// as if it had [poisoned](ActorRef::poison) itself.
+    /// Ends this actor because it is not needed now, after it has handled the messages that were sent before. If it is
+    /// one of [keyed children](crate::Children), later messages wait for its successor, in order (rule
+    /// [18.3](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-18.3)). Any other actor
+    /// stops as if it had [poisoned](ActorRef::poison) itself.
     pub fn passivate(&mut self) {
         // Only this cell closes its mailbox, so it is open.
         let _open = self.me_any().0.push_control(Control::Passivate);
@@ -336,118 +331,6 @@ impl<A: Actor> Context<A> {
         self.timers.get_or_insert_with(|| Box::new(ActorTimers::new()))
     }
 
-    // ---- death watch ---------------------------------------------------------------------------------------------
-
-    /// Watches an actor: when it ends, the `#[watch]` handler for its type runs, once. If the actor has already ended,
-    /// the handler runs at once. A restart does not trigger it. Watching itself does nothing, and watching an actor
-    /// twice is the same as once.
-    ///
-    /// # Panics
-    ///
-    /// If this actor already watches it by [`watch_with`](Self::watch_with) or [`death_pact`](Self::death_pact);
-    /// [`unwatch`](Self::unwatch) it first.
-    pub fn watch<R: WatchableBy<A>>(&mut self, subject: &R) {
-        self.watch_only_as(&subject.actor_ref().to_any(), WatchKind::Notify);
-    }
-
-    /// Watches an actor: when it ends, this actor fails with [`DeathPact`](crate::FailureKind::DeathPact).
-    ///
-    /// # Panics
-    ///
-    /// If this actor already watches it by [`watch`](Self::watch) or [`watch_with`](Self::watch_with);
-    /// [`unwatch`](Self::unwatch) it first.
-    pub fn death_pact<R: TypedRef>(&mut self, subject: &R) {
-        self.watch_only_as(&subject.actor_ref().to_any(), WatchKind::DeathPact);
-    }
-
-    /// Watches an actor: when it ends, this actor gets `message`. This is one of its own messages, as in
-    /// `FeedMessage::Gone { id }`, or a request to itself, as in `ctx.me().gone(id)`. The watch survives a restart, as
-    /// every watch does, and the new instance may replace the message by its own.
-    ///
-    /// # Errors
-    ///
-    /// If this instance already watches the actor; `unwatch` it first.
-    pub fn watch_with<R: TypedRef, By>(
-        &mut self,
-        subject: &R,
-        message: impl MessageFor<A, By>,
-    ) -> Result<(), AlreadyWatched> {
-        let subject = subject.actor_ref().to_any();
-        let earlier = self.watch_as(&subject, WatchKind::Message);
-        let kept = self.rare.as_ref().and_then(|rare| rare.watch_messages.get(&subject));
-        let inherited = kept.is_some_and(|message| message.inherited);
-        if earlier.is_some() && !inherited {
-            return Err(AlreadyWatched { subject: subject.path() });
-        }
-        let message: Box<dyn Any + Send> = Box::new(message.into_message());
-        self.rare()
-            .watch_messages
-            .insert(subject, WatchMessage { message: UserValue::new(message), inherited: false });
-        Ok(())
-    }
-
-    /// Ends a watch. A notification that is on its way is not delivered.
-    pub fn unwatch<R: TypedRef>(&mut self, subject: &R) {
-        self.unwatch_any(&subject.actor_ref().to_any());
-    }
-
-    /// Watches an actor of a type that is not known here, such as the one behind a protocol's ref. When it ends, the `#[watch]` handler
-    /// for any type runs, `fn gone(&mut self, gone: Terminated)`, or the one for the actor's type.
-    /// Rule [20.6](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-20.6).
-    ///
-    /// To watch one's own parent, pass [`parent()`](Self::parent). An actor ends before its parent, so it is not told of that
-    /// end (rule [6.2](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-6.2)). Other actors that get
-    /// the ref are told.
-    ///
-    /// # Panics
-    ///
-    /// If this actor already watches it by [`watch_with`](Self::watch_with) or [`death_pact`](Self::death_pact);
-    /// [`unwatch_any`](Self::unwatch_any) it first.
-    pub fn watch_any(&self, subject: &AnyActorRef)
-    where
-        A: WatchesAny,
-    {
-        self.watch_only_as(subject, WatchKind::Notify);
-    }
-
-    /// Ends a watch of an actor of any type, as [`unwatch`](Self::unwatch) does.
-    pub fn unwatch_any(&mut self, subject: &AnyActorRef) {
-        if let Some(rare) = &mut self.rare {
-            rare.watch_messages.remove(subject);
-        }
-        self.me_any().command(|protocol, effects| protocol.unwatch(subject, effects));
-    }
-
-    /// Watches an actor, whose end [`Actor::terminated`] handles.
-    pub(crate) fn watch_unchecked(&mut self, subject: &AnyActorRef) {
-        self.watch_as(subject, WatchKind::Notify);
-    }
-
-    fn watch_only_as(&self, subject: &AnyActorRef, kind: WatchKind) {
-        let earlier = self.watch_as(subject, kind);
-        // Rule 8.7.
-        assert!(
-            earlier.is_none_or(|earlier| earlier == kind),
-            "{} already watches {} in another way: unwatch it first",
-            self.path(),
-            subject.path()
-        );
-    }
-
-    /// Returns the kind of an earlier watch.
-    fn watch_as(&self, subject: &AnyActorRef, kind: WatchKind) -> Option<WatchKind> {
-        let me = self.me_any();
-        if *subject == me {
-            return None;
-        }
-        me.command(|protocol, effects| protocol.watch(subject, kind, effects))
-    }
-
-    pub(crate) fn take_watch_message(&mut self, subject: &AnyActorRef) -> Option<A::Message> {
-        let kept = self.rare.as_mut()?.watch_messages.remove(subject)?;
-        kept.message.into_inner().downcast().ok().map(|message| *message)
-    }
-
     // ---- the runner's side ---------------------------------------------------------------------------------------
 
     pub(crate) fn me_any(&self) -> AnyActorRef {
@@ -567,23 +450,6 @@ impl<A: Actor> Context<A> {
             inherit(&mut rare.watch_messages, &self.cell.core);
         }
     }
-}
-
-/// Keeps the messages of watches that go on. The next instance may replace them.
-fn inherit(messages: &mut HashMap<AnyActorRef, WatchMessage>, core: &Core) {
-    let watched: HashSet<_> = core.protocol().watched().cloned().collect();
-    messages.retain(|subject, _| watched.contains(subject));
-    for message in messages.values_mut() {
-        message.inherited = true;
-    }
-}
-
-/// The error of [`Context::watch_with`] for an actor that is already watched.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{subject} is already watched: unwatch it before watching it with another message")]
-pub struct AlreadyWatched {
-    /// The watched actor.
-    pub subject: ActorPath,
 }
 
 /// If the runtime goes away while a handler runs, its asker is told (rule 6.6).

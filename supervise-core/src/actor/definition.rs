@@ -393,7 +393,7 @@ pub trait Actor: Supervisor + Send {
         Ok(None)
     }
 
-    /// The message that was stored under this name, or `None` if there is no such handler. `#[actor]` writes it.
+    /// Decodes a message that was stored as `kind`. `None`: no handler has this stored name. `#[actor]` writes it.
     #[cfg(feature = "durable")]
     #[doc(hidden)]
     fn decode(kind: &str, arguments: &Decoder<'_>) -> Result<Option<Self::Message>, CodecError> {
@@ -401,7 +401,7 @@ pub trait Actor: Supervisor + Send {
         Ok(None)
     }
 
-    /// The name of the message that was stored under this name. `#[actor]` writes it.
+    /// The name of the message that was stored as `kind`, for dead letters and events. `#[actor]` writes it.
     #[cfg(feature = "durable")]
     #[doc(hidden)]
     fn stored_message(kind: &str) -> Option<&'static str> {
@@ -489,12 +489,12 @@ where
     message = "`{Self}` has no supervision rule for the failure `{E}`",
     label = "this child can fail with `{E}`, or escalate it, and `{Self}` does not say what happens then",
     note = "add a rule: `#[supervise(.., on({E}) = Restart)]` on `{Self}` (or `Resume`, `Stop`, `Escalate`)",
-    note = "if a handler only answers with this error, return it as `Reply<Result<_, {E}>>`: then it is no failure, and needs no rule"
+    note = "if a handler only answers with this error, return it as `Reply<Result<_, {E}>>`: then it is not a failure and needs no rule"
 )]
 pub trait Decides<E: ?Sized> {}
 
 /// Stands for failed starts in [`Decides`], as `InitializationFailed` in a rule does: a child may escalate the failed start of one of
-/// its own children, with an error of any type. Rule 3.9.
+/// its own children, with an error of any type. Rule [3.9](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-3.9).
 #[derive(Debug, Clone, Copy)]
 pub enum InitializationFailed {}
 
@@ -545,7 +545,7 @@ impl<P: Decides<E>, E: ?Sized> EscalatedErrorDecidedBy<P> for E {}
 pub trait FailuresDecidedBy<P> {}
 
 /// `P` decides what `Self` can fail with because of its declaration: the overflow of a bounded stash, and the failed starts of its
-/// declared children. `#[actor]` on the type writes it. Rule 3.9.
+/// declared children. `#[actor]` on the type writes it. Rule [3.9](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-3.9).
 pub trait DeclarationDecidedBy<P> {}
 
 /// `P` decides every failure that `Self` escalates. `#[actor]` on the type writes it.

@@ -162,7 +162,7 @@ impl ActorDescription {
         Self::from(ActorType::of::<A>())
     }
 
-    /// That of an actor that runs, with its handlers.
+    /// The description of a running actor, with the names of its handlers.
     pub(crate) fn running<A: Actor>() -> Self {
         Self::from(ActorType(describe_running::<A>))
     }

@@ -1,7 +1,7 @@
 //! Why an actor ended, kept in its cell and read through its refs.
 //!
-//! Whoever causes the end records the reason: the supervisor when it stops a child because of its failure or escalates that
-//! failure, the actor when it stops itself. If no reason is recorded, the actor was stopped by request.
+//! The actor that causes the end records the reason: a supervisor when it stops a child because of its failure or escalates that
+//! failure, and an actor when it stops itself. If no reason is recorded, the actor was stopped by request.
 //!
 //! Rule 8.8.
 

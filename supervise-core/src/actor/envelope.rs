@@ -36,7 +36,8 @@ impl<M> Envelope<M> {
         &self.message
     }
 
-    /// Whether the message was asked and its asker waits no more, see [`ReplyTo::is_abandoned`](crate::ReplyTo::is_abandoned).
+    /// Whether the message was asked and its asker no longer waits, see
+    /// [`ReplyTo::is_abandoned`](crate::ReplyTo::is_abandoned).
     pub fn is_abandoned(&self) -> bool {
         self.reply.is_abandoned()
     }
@@ -119,7 +120,8 @@ impl ReplySlot {
         self.0.is_some()
     }
 
-    /// Whether the message was asked and its asker waits no more, see [`ReplyTo::is_abandoned`](crate::ReplyTo::is_abandoned).
+    /// Whether the message was asked and its asker no longer waits, see
+    /// [`ReplyTo::is_abandoned`](crate::ReplyTo::is_abandoned).
     pub fn is_abandoned(&self) -> bool {
         #[cfg(feature = "durable")]
         if let Some(ticketed) = self.ticketed() {

@@ -153,15 +153,15 @@ impl<T> ReplyTo<T> {
         self.0.is_some()
     }
 
-    /// Whether the message was asked and its asker waits no more: its time was over, or the future of its ask was dropped. This does
-    /// not change back. A message that was told has no asker who could give up.
-    /// Rule [19.8](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-19.8).
+    /// Whether the message was asked and its asker no longer waits: the timeout has passed, or the future of the
+    /// ask was dropped. This does not change back. A message that was told has no asker who could give up. Rule
+    /// [19.8](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-19.8).
     pub fn is_abandoned(&self) -> bool {
         self.0.as_ref().is_some_and(is_abandoned)
     }
 }
 
-/// Whether nobody awaits what is put into a slot: its asker holds the only other reference.
+/// Whether the asker of this slot has gone. The asker and the actor each hold one reference, so one is left then.
 pub(crate) fn is_abandoned<S: ?Sized>(slot: &Arc<S>) -> bool {
     Arc::strong_count(slot) == 1
 }
@@ -515,7 +515,7 @@ mod tests {
 
     use super::*;
 
-    /// Owns the other end of what it waits for.
+    /// A waker that owns the reply slot of the ask that it waits for.
     struct Owner {
         _reply: ReplyTo<u32>,
     }

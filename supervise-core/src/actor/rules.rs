@@ -14,7 +14,7 @@ macro_rules! rules {
             message = "`{Self}` has no supervision rule for the failure `{E}`",
             label = "this child can fail with `{E}`, and `{Self}` does not say what happens then",
             note = "add a rule: `#[supervise(.., on({E}) = Restart)]` on `{Self}` (or `Resume`, `Stop`, `Escalate`)",
-            note = "if a handler only answers with this error, return it as `Reply<Result<_, {E}>>`: then it is no failure, and needs no rule"
+            note = "if a handler only answers with this error, return it as `Reply<Result<_, {E}>>`: then it is not a failure and needs no rule"
         )]
         pub trait $name<E: ?Sized> {}
     )*};

@@ -7,6 +7,8 @@
 //!   └── system   the runtime's own; ends when /user has ended
 //! ```
 
+mod builder;
+
 use std::fmt;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
@@ -15,10 +17,10 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::actor::actor_ref::{ActorRef, AnyActorRef, TypedRef};
+pub use self::builder::{ActorSystemBuilder, StartError};
+use crate::actor::actor_ref::{AnyActorRef, TypedRef};
 use crate::actor::cell::{AnyCell, Cell, Core, NewName, SpawnError, System};
 use crate::actor::definition::{Actor, Built, RefOf};
-use crate::actor::description::ActorDescription;
 use crate::actor::dispatch;
 use crate::actor::dispatch::Dispatcher;
 use crate::actor::end_reason::EndReason;
@@ -27,17 +29,13 @@ use crate::actor::extensions::Extensions;
 use crate::actor::factory::Factory;
 use crate::actor::guardian::Guardian;
 use crate::actor::props::{GivesProps, Props};
-#[cfg(feature = "durable")]
-use crate::actor::stored;
-use crate::actor::table::{StoppingTable, SupervisionTable, TotalTable};
 use crate::actor::waits_for::whose_turn;
-use crate::base::{ActorPath, InvalidName, check_system_name, contained, drop_contained};
+use crate::base::{ActorPath, drop_contained};
 use crate::failure::Failure;
-use crate::mailbox::{Mailbox, MailboxKind};
 use crate::observe;
 use crate::observe::{End, EventStream, Lost, LostMessages, Observer, Split, Tally};
-use crate::shutdown_plan::{InvalidShutdown, ShutdownSettings, ShutdownState, Termination};
-use crate::supervision::{ChildId, ChildInfo, Directive, Protocol, Strategy, Time};
+use crate::shutdown_plan::{ShutdownState, Termination};
+use crate::supervision::Time;
 
 /// A handle to an actor system. It is cheap to clone, and dropping it does not stop the system.
 #[derive(Clone)]
@@ -54,7 +52,7 @@ pub(crate) struct SystemCore {
     observer: Observer,
     guardians: OnceLock<Guardians>,
     end: watch::Sender<End>,
-    /// What the system ends with, if that is a failure.
+    /// The failure that ends the system, if one does.
     failure: OnceLock<Failure>,
     shutdown: ShutdownState,
     termination: Termination,
@@ -64,7 +62,7 @@ pub(crate) struct SystemCore {
     store: OnceLock<Arc<crate::durable::Inbox>>,
     #[cfg(feature = "testkit")]
     activity: super::activity::Activity,
-    /// What dies with the process, for a test that lets it die.
+    /// Tasks to abort when a test simulates the death of the process.
     #[cfg(all(feature = "durable", feature = "testkit"))]
     tasks: std::sync::Mutex<Vec<tokio::task::AbortHandle>>,
 }
@@ -93,15 +91,7 @@ impl ActorSystem {
 
     /// A builder for a system with other settings than the default ones.
     pub fn builder(name: impl AsRef<str>) -> ActorSystemBuilder {
-        ActorSystemBuilder {
-            name: name.as_ref().to_owned(),
-            guardian: None,
-            event_capacity: 4096,
-            ask_timeout: None,
-            shutdown: ShutdownSettings::new(),
-            #[cfg(feature = "durable")]
-            store: None,
-        }
+        ActorSystemBuilder::new(name.as_ref().to_owned())
     }
 
     #[cfg(feature = "testkit")]
@@ -229,8 +219,9 @@ impl ActorSystem {
         self.core.observer.start_spans(level, asks_as_children);
     }
 
-    /// Counts what happens to the actors of each type, as long as the tally lives. It makes no spawn dearer by more than the count.
-    /// Rule [24.2](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-24.2).
+    /// Counts what happens to the actors of each type, as long as the tally lives. Each spawn costs no more than
+    /// that count in addition. Rule
+    /// [24.2](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-24.2).
     pub fn tally(&self) -> Tally {
         self.core.observer.tally()
     }
@@ -256,9 +247,10 @@ impl ActorSystem {
     ///
     /// # Errors
     ///
-    /// The failure that ended the system (rule 9.1): what `/user` escalated, or what another guardian failed with.
-    /// If the runtime was shut down first, the failure is [`RuntimeGone`]. In these cases the tasks of the
-    /// coordinated shutdown do not run.
+    /// The failure that ended the system (rule
+    /// [9.1](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-9.1)): what `/user`
+    /// escalated, or what another guardian failed with. If the runtime was shut down first, the failure is
+    /// [`RuntimeGone`]. In these cases the tasks of the coordinated shutdown do not run.
     ///
     /// # Cancel safety
     ///
@@ -278,40 +270,6 @@ impl fmt::Debug for ActorSystem {
     }
 }
 
-/// The settings of a system that is yet to start.
-pub struct ActorSystemBuilder {
-    name: String,
-    guardian: Option<Props<Guardian>>,
-    event_capacity: usize,
-    ask_timeout: Option<Duration>,
-    shutdown: ShutdownSettings,
-    #[cfg(feature = "durable")]
-    store: Option<Box<dyn crate::durable::MessageStore>>,
-}
-
-/// Why a system could not start.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum StartError {
-    /// The name is invalid.
-    #[error("cannot start an actor system: {0}")]
-    InvalidName(InvalidName),
-    /// There is no tokio runtime to run on.
-    #[error(
-        "cannot start an actor system: there is no tokio runtime here; start it within `#[tokio::main]`, \
-         `#[tokio::test]` or `Runtime::block_on`"
-    )]
-    NoRuntime,
-    /// The runtime has no timers, so no delay, timeout or backoff would ever end.
-    #[error(
-        "cannot start an actor system: this tokio runtime has no timers; build it with `enable_time()` or `enable_all()`"
-    )]
-    NoTimers,
-    /// The settings of the coordinated shutdown are invalid.
-    #[error("cannot start an actor system: {0}")]
-    InvalidShutdown(InvalidShutdown),
-}
-
 /// The tokio runtime of an actor system was shut down before the system had ended, so its actors were dropped and no
 /// hooks ran. [`ActorSystem::when_terminated`] fails with it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -319,174 +277,6 @@ pub enum StartError {
 pub struct RuntimeGone {
     /// The system's name.
     pub system: String,
-}
-
-impl ActorSystemBuilder {
-    /// Sets the table by which `/user` supervises the top-level actors. It must decide every failure, by an
-    /// `on(_)`. The default is [`DefaultTable`](crate::DefaultTable).
-    ///
-    /// The top-level actors are spawned at run time, so the compiler does not see which failures reach `/user`. It
-    /// checks that the table decides each of them. A failure that the table escalates ends the system
-    /// (rule [9.1](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-9.1)).
-    #[must_use]
-    pub fn supervised_by<T: TotalTable>(mut self) -> Self {
-        self.guardian = Some(Props::new(user_guardian).supervised_by::<T>().marked());
-        self
-    }
-
-    /// Sets a strategy and a decider, chosen at run time, by which `/user` supervises the top-level actors.
-    ///
-    /// If the choice is known at compile time, use [`supervised_by`](Self::supervised_by), which the compiler checks.
-    #[must_use]
-    pub fn guardian_unchecked(
-        mut self,
-        strategy: Strategy,
-        decide: impl Fn(&Failure, &ChildInfo) -> Result<Directive, Failure> + Send + 'static,
-    ) -> Self {
-        self.guardian = Some(Props::new(user_guardian).supervision_unchecked(strategy, decide).marked());
-        self
-    }
-
-    /// Sets how many events a slow subscriber may be behind before it misses some. The default is 4096.
-    #[must_use]
-    pub fn event_capacity(mut self, events: usize) -> Self {
-        self.event_capacity = events;
-        self
-    }
-
-    /// Sets how long asks of this system's actors wait for the reply, unless the actor or the asker sets a limit. By default,
-    /// they wait without limit. Rule [19.6](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-19.6).
-    #[must_use]
-    pub fn ask_timeout(mut self, ask_timeout: Duration) -> Self {
-        self.ask_timeout = Some(ask_timeout);
-        self
-    }
-
-    /// Sets the phases in which the system shuts down. By default [`ActorSystem::terminate`] runs the predefined
-    /// phases.
-    #[must_use]
-    pub fn coordinated_shutdown(mut self, settings: ShutdownSettings) -> Self {
-        self.shutdown = settings;
-        self
-    }
-
-    /// Sets the store in which durable mailboxes keep their messages. The system opens it in the background; see
-    /// [`Store::ready`](crate::durable::Store::ready).
-    /// Rule [27.1](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.1).
-    #[cfg(feature = "durable")]
-    #[must_use]
-    pub fn store(mut self, store: impl crate::durable::MessageStore) -> Self {
-        self.store = Some(Box::new(store));
-        self
-    }
-
-    /// Sets the store, unless there is one.
-    #[cfg(all(feature = "durable", feature = "testkit"))]
-    pub(crate) fn store_by_default(mut self, store: impl crate::durable::MessageStore) -> Self {
-        self.store.get_or_insert_with(|| Box::new(store));
-        self
-    }
-
-    /// Starts the system on the ambient tokio runtime.
-    ///
-    /// # Errors
-    ///
-    /// If the name or the settings of the coordinated shutdown are invalid, outside a tokio runtime, or in a runtime
-    /// without timers.
-    pub fn start(self) -> Result<ActorSystem, StartError> {
-        check_system_name(&self.name).map_err(StartError::InvalidName)?;
-        let shutdown = ShutdownState::new(self.shutdown).map_err(StartError::InvalidShutdown)?;
-        let runtime = Handle::try_current().map_err(|_| StartError::NoRuntime)?;
-        // tokio reports missing timers only by a panic.
-        contained(|| drop(tokio::time::sleep(Duration::ZERO))).map_err(|_| StartError::NoTimers)?;
-        let end = watch::Sender::new(None);
-        let core = Arc::new(SystemCore {
-            name: self.name,
-            dispatcher: Dispatcher::new(&runtime),
-            runtime,
-            began: Instant::now(),
-            observer: Observer::new(self.event_capacity, end.clone()),
-            guardians: OnceLock::new(),
-            end,
-            failure: OnceLock::new(),
-            shutdown,
-            termination: Termination::new(),
-            ask_timeout: self.ask_timeout,
-            extensions: Extensions::default(),
-            #[cfg(feature = "durable")]
-            store: OnceLock::new(),
-            #[cfg(feature = "testkit")]
-            activity: super::activity::Activity::default(),
-            #[cfg(all(feature = "durable", feature = "testkit"))]
-            tasks: std::sync::Mutex::default(),
-        });
-        let root = Arc::new(Cell {
-            core: Core::new(
-                "".into(),
-                ChildId::ROOT,
-                None,
-                Arc::clone(&core),
-                ActorDescription::of::<Guardian>()
-                    .supervising(Some((StoppingTable::STRATEGY, StoppingTable::TABLE))),
-                Protocol::new(0),
-            ),
-            mailbox: Mailbox::new(MailboxKind::Unbounded),
-        });
-        let above = AnyActorRef(Arc::clone(&root) as _);
-        let user = self.guardian.unwrap_or_else(|| Props::new(user_guardian));
-        let user = guardian(&above, "user", user);
-        let watched = user.to_any();
-        let system = guardian(&above, "system", Props::new(move || Guardian::System { user: watched.clone() }));
-        let watched = system.to_any();
-        let ends = Arc::downgrade(&core);
-        let decide = move |failure: &Failure, child: &ChildInfo| {
-            // Rule 9.1: the first guardian that fails ends the system.
-            if let Some(system) = ends.upgrade() {
-                let _first = system.failure.set(failure.clone());
-            }
-            Ok((StoppingTable::rule(failure, child)?, StoppingTable::STRATEGY))
-        };
-        let props = Props::new(move || Guardian::Root { system: watched.clone() })
-            .with_policy::<StoppingTable>(StoppingTable::STRATEGY, StoppingTable::TABLE, decide)
-            .marked();
-        let guardians = Guardians {
-            root: Arc::downgrade(&(Arc::clone(&root) as Arc<dyn AnyCell>)),
-            user: Arc::downgrade(&user.to_any().0),
-            system: Arc::downgrade(&system.to_any().0),
-        };
-        // Set once, a few lines after the core was made.
-        let _first = core.guardians.set(guardians);
-        #[cfg(feature = "durable")]
-        if let Some(store) = self.store {
-            let _first = core.store.set(stored::start(&core, store));
-        }
-        Cell::begin(&root, props);
-        Dispatcher::start(&core);
-        Ok(ActorSystem { core })
-    }
-}
-
-fn user_guardian() -> Guardian {
-    Guardian::User
-}
-
-/// A guardian under the root. Its name is valid and free, and the root is not stopping.
-fn guardian(root: &AnyActorRef, name: &str, props: Props<Guardian>) -> ActorRef<Guardian> {
-    match Cell::spawn_under(root, NewName::Given(name), props) {
-        Ok(guardian) => guardian,
-        Err(error) => unreachable!("a new root has no children: {error}"),
-    }
-}
-
-impl fmt::Debug for ActorSystemBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ActorSystemBuilder")
-            .field("name", &self.name)
-            .field("guardian", &self.guardian)
-            .field("event_capacity", &self.event_capacity)
-            .field("shutdown", &self.shutdown)
-            .finish_non_exhaustive()
-    }
 }
 
 impl SystemCore {
@@ -551,13 +341,13 @@ impl SystemCore {
         &self.activity
     }
 
-    /// This task dies if the process does.
+    /// Adds a task to those that [`crash`](Self::crash) aborts.
     #[cfg(all(feature = "durable", feature = "testkit"))]
     pub(crate) fn dies(&self, task: tokio::task::AbortHandle) {
         self.tasks.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(task);
     }
 
-    /// The process dies: nothing of this system runs any more.
+    /// Simulates the death of the process: nothing of this system runs any more.
     #[cfg(all(feature = "durable", feature = "testkit"))]
     pub(crate) fn crash(&self) {
         let tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(std::sync::PoisonError::into_inner));

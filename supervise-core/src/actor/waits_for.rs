@@ -14,7 +14,7 @@
 //! 3. No lock is held while another one is taken, or around user code.
 //!
 //! All this exists only in builds with debug assertions or with the feature `testkit` or `observe`. In other builds, the types
-//! and their methods are empty. With `observe` alone, no ask is refused: whoever looks finds the circle.
+//! and their methods are empty. With `observe` alone, no ask is refused, and a look finds the circle.
 //!
 //! Rule 19.7.
 
@@ -217,7 +217,8 @@ mod kept {
         }
     }
 
-    /// Held while an ask is awaited. Its `Drop` drops the edge, so that to drop it is one comparison if there is none, as for most asks.
+    /// Held while an ask is awaited. Dropping it drops the edge. Most asks have no edge, and then the drop is one
+    /// comparison.
     #[derive(Default)]
     pub(crate) struct Wait(ManuallyDrop<Option<Arc<Edge>>>);
 

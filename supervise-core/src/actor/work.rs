@@ -166,15 +166,7 @@ impl<A: Actor> Works<A> {
             let _cancelled = sender.send(judged(output, judge));
             notifier.notify();
         });
-        self.insert(
-            id,
-            Box::new(Once {
-                _cancel: cancel,
-                _due: due,
-                outcome,
-                into_message: Some(UserValue::new(into_message)),
-            }),
-        );
+        self.insert(id, Once::boxed(cancel, due, outcome, into_message));
         id
     }
 
@@ -200,15 +192,7 @@ impl<A: Actor> Works<A> {
             let _cancelled = sender.send(judged(output, judge));
             notifier.notify();
         });
-        self.insert(
-            id,
-            Box::new(Once {
-                _cancel: cancel,
-                _due: due,
-                outcome,
-                into_message: Some(UserValue::new(into_message)),
-            }),
-        );
+        self.insert(id, Once::boxed(cancel, due, outcome, into_message));
         id
     }
 }
@@ -324,6 +308,17 @@ struct Once<T: 'static, F: 'static> {
     _due: AnswerDue,
     outcome: oneshot::Receiver<Outcome<T>>,
     into_message: Option<UserValue<F>>,
+}
+
+impl<T, F> Once<T, F> {
+    fn boxed(
+        cancel: Cancel,
+        due: AnswerDue,
+        outcome: oneshot::Receiver<Outcome<T>>,
+        into_message: F,
+    ) -> Box<Self> {
+        Box::new(Self { _cancel: cancel, _due: due, outcome, into_message: Some(UserValue::new(into_message)) })
+    }
 }
 
 impl<A, T, F> Source<A> for Once<T, F>

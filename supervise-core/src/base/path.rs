@@ -170,7 +170,7 @@ impl Uid {
         Self(NonZeroU64::new(fastrand::u64(1..)).unwrap_or(NonZeroU64::MIN))
     }
 
-    /// The uid of this number, which another node has chosen. Zero is none.
+    /// The uid of this number, which another node has chosen. No node chooses zero, which counts as 1 here.
     #[cfg(feature = "remote")]
     pub(crate) fn of(number: u64) -> Self {
         Self(NonZeroU64::new(number).unwrap_or(NonZeroU64::MIN))

@@ -31,7 +31,7 @@ impl Store {
         self.order(Order::Ready).await
     }
 
-    /// All queues, also those without an owner. Rule 27.11.
+    /// All queues, also those without an owner. Rule [27.11](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.11).
     ///
     /// # Errors
     ///
@@ -40,7 +40,8 @@ impl Store {
         self.order(Order::Queues).await
     }
 
-    /// The quarantined messages of a queue, the oldest first. Rule 27.15.
+    /// The quarantined messages of a queue, the oldest first. Rule
+    /// [27.15](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.15).
     ///
     /// # Errors
     ///
@@ -50,17 +51,17 @@ impl Store {
         self.order(|reply| Order::Quarantined(queue, reply)).await
     }
 
-    /// Takes a message out of the quarantine and puts it last into its queue. Its attempts begin anew. Completes when this is
-    /// durable.
+    /// Takes a message out of the quarantine and puts it last into its queue. Its attempts are counted from 1
+    /// again. Completes when this is durable.
     ///
     /// # Errors
     ///
-    /// See [`Store`]. A message that is not in quarantine is no error.
+    /// See [`Store`]. It is not an error if the message is not in quarantine.
     pub async fn retry(&self, message: MessageId) -> Result<(), StoreError> {
         self.order(|reply| Order::Retry(message, reply)).await
     }
 
-    /// Takes all messages of a queue out of the quarantine, the oldest first, and returns how many these are.
+    /// Takes all messages of a queue out of the quarantine, the oldest first, and returns their number.
     ///
     /// # Errors
     ///
@@ -77,7 +78,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// See [`Store`]. A message that is not in quarantine is no error.
+    /// See [`Store`]. It is not an error if the message is not in quarantine.
     pub async fn discard(&self, message: MessageId) -> Result<(), StoreError> {
         self.order(|reply| Order::Discard(message, reply)).await
     }

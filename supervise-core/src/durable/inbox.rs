@@ -20,10 +20,10 @@ use crate::failure::Failure;
 /// How many bytes of messages may be handed over and not yet stored.
 pub(super) const HANDED_OVER_BYTES: usize = 8 << 20;
 
-/// Says whether a message is durable. The error has the message.
+/// Tells the sender whether the message is durable. The error holds the message.
 pub(crate) type Receipt = oneshot::Sender<Result<(), (AcceptError, Box<dyn Copied>)>>;
 
-/// A message in memory, and who is told what becomes of it. If it is dropped, it was not stored.
+/// A message in memory, and the sender that is told whether it was stored. Dropping this means that it was not.
 pub(crate) struct Held(Option<(Box<dyn Copied>, Option<Receipt>)>);
 
 impl Held {
@@ -110,7 +110,7 @@ pub(super) enum Order {
     Ready(Reply<()>),
 }
 
-/// What the writer is told. Queues are named by the [terms](Outlet::term) of their outlets.
+/// An input of the writer. The [term](Outlet::term) of its outlet names a queue.
 pub(super) enum Input {
     Claim(Arc<Outlet>, Arc<dyn Recipient>),
     HandOver(HandedOver),
@@ -157,7 +157,7 @@ pub(super) enum Input {
 pub(crate) struct Inbox {
     state: Mutex<State>,
     arrived: Notify,
-    /// A sender waits until there is room for more bytes.
+    /// Wakes senders that wait for room for more bytes.
     room: Notify,
     numbers: AtomicU64,
 }
@@ -169,12 +169,12 @@ struct State {
     bytes: usize,
     /// The owners of the queues.
     owners: HashMap<Arc<str>, (u64, ActorPath)>,
-    /// The writer works on something. For tests.
+    /// Whether the writer is working. For tests.
     is_busy: bool,
     is_closed: bool,
 }
 
-/// A queue has an owner already.
+/// The error if a queue already has an owner.
 #[derive(Debug)]
 pub(crate) struct Taken {
     pub(crate) owner: ActorPath,
@@ -230,7 +230,7 @@ impl Inbox {
         self.numbers.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// The owner has left, or was never made.
+    /// Frees the name of a queue whose owner has left or was never made.
     pub(crate) fn release_name(&self, outlet: &Outlet) {
         let mut state = self.state();
         if state.owners.get(&outlet.name).is_some_and(|(number, _)| *number == outlet.number) {
@@ -238,7 +238,7 @@ impl Inbox {
         }
     }
 
-    /// The reserved queue has an owner, who can be reached.
+    /// Sets the owner of a reserved queue, which can now be reached.
     pub(crate) fn claim(&self, outlet: Arc<Outlet>, recipient: Arc<dyn Recipient>) {
         self.put(Input::Claim(outlet, recipient));
     }
@@ -319,7 +319,7 @@ impl Inbox {
         state.is_busy || !state.inputs.is_empty()
     }
 
-    /// Nothing arrives any more.
+    /// Refuses all further inputs, and those that wait.
     pub(super) fn close(&self) {
         let mut state = self.state();
         state.is_closed = true;
@@ -331,11 +331,11 @@ impl Inbox {
     }
 }
 
-/// The store is closed.
+/// Refuses an input, because the store is closed.
 fn refuse(input: Input) {
     match input {
         Input::HandOver(message) => message.refuse(&AcceptError::Stopped),
-        // The waiter finds that its sender is gone.
+        // Dropping the input drops its sender, which tells the waiter.
         Input::Order(_)
         | Input::Close(_)
         | Input::Claim(..)

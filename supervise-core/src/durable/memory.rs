@@ -20,7 +20,7 @@ const KEY_LIFE: Duration = Duration::from_secs(600);
 #[derive(Clone, Default)]
 pub struct MemoryStore {
     disk: Arc<Mutex<Disk>>,
-    /// Of the clone that has the store open.
+    /// Held by the clone that has the store open.
     lock: Option<Arc<()>>,
 }
 
@@ -28,11 +28,11 @@ pub struct MemoryStore {
 #[derive(Default)]
 struct Disk {
     queues: BTreeMap<QueueId, Queue>,
-    /// How many numbers of queues have been given.
+    /// How many queues have been numbered so far.
     numbers: u32,
-    /// Who has it open.
+    /// Alive while a clone has the store open.
     lock: Weak<()>,
-    /// Somebody has opened it and not closed it.
+    /// A clone has opened the store and has not closed it.
     is_dirty: bool,
     /// The machine has stopped since it was opened.
     lost_power: bool,
@@ -49,7 +49,7 @@ struct Queue {
     keys: Vec<(String, SystemTime)>,
     fence: u64,
     mark: Mark,
-    /// The mark that is on the disk.
+    /// The mark as it was last written to the disk.
     synced: Mark,
 }
 
@@ -74,7 +74,7 @@ impl MemoryStore {
         self.lock.as_ref().is_some_and(|lock| disk.lock.ptr_eq(&Arc::downgrade(lock)))
     }
 
-    /// What a power cut leaves: the messages, and the marks of the last clean end.
+    /// Simulates a power cut, which leaves the messages and the marks of the last clean end.
     #[cfg(feature = "testkit")]
     pub(crate) fn cut_power(&self) {
         let mut disk = self.disk();
@@ -207,7 +207,7 @@ impl Disk {
             }
             Change::Release(id) => {
                 if let Some(queue) = self.queue(*id) {
-                    // No message of it is under way.
+                    // The owner has released the queue, so no message is under way.
                     queue.mark.begun = None;
                     queue.synced = queue.mark;
                 }
@@ -304,7 +304,7 @@ impl MessageStore for MemoryStore {
         let Some(queue) = disk.queue(id) else { return ready(Err(refused)) };
         queue.fence += 1;
         let mark = queue.mark;
-        // A message that has ended in another way is not under way.
+        // If the marked message is no longer in the queue, it has ended and is not under way.
         let begun = mark.begun.filter(|begun| queue.waiting.contains_key(begun));
         ready(Ok(Claim {
             queue: id,

@@ -51,7 +51,7 @@ pub(crate) use self::ticket::Ticket;
 use crate::base::ActorPath;
 use crate::failure::Failure;
 
-/// A durable mailbox has not accepted a message. Rule 27.2.
+/// A durable mailbox has not accepted a message. Rule [27.2](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.2).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AcceptError {
@@ -95,7 +95,7 @@ pub(crate) enum News {
     Opened,
 }
 
-/// Who hears the news of a store.
+/// Receives the news of a store.
 pub(crate) trait Listener: Send + Sync {
     fn hear(&self, news: News);
 }

@@ -19,13 +19,14 @@ use crate::base::ActorPath;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DurableMailbox {
-    /// How many messages may wait in the store. Rule 27.17.
+    /// How many messages may wait in the store. Rule [27.17](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.17).
     pub capacity: u64,
     /// How many of them may be in memory.
     pub window: usize,
-    /// How often a message that failed is delivered again. Rule 27.7.
+    /// How often a message that failed is delivered again. Rule [27.7](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.7).
     pub redeliver: u32,
-    /// How often the process may die with a message under way. Rule 27.9.
+    /// How often the process may die with a message under way. Rule
+    /// [27.9](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.9).
     pub crashes: u32,
     /// How long a message stays in quarantine. Rule 27.15.
     pub keep: Option<Duration>,
@@ -141,7 +142,7 @@ pub(crate) struct Outlet {
     owed: AtomicU64,
 }
 
-/// What the store said about a claimed queue.
+/// What the store knows about a claimed queue.
 #[derive(Clone)]
 pub(super) struct Claimed {
     pub(super) queue: QueueId,
@@ -213,7 +214,7 @@ impl Outlet {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the store said. It is known before the first message is delivered.
+    /// The facts about the claimed queue. They are known before the first message is delivered.
     pub(super) fn claimed(&self) -> Option<Claimed> {
         self.claimed.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -235,7 +236,7 @@ impl Outlet {
         self.waiting.fetch_add(messages, Ordering::Relaxed);
     }
 
-    /// A message waits no more.
+    /// A message no longer waits.
     pub(crate) fn give_room(&self) {
         let _empty =
             self.waiting.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |waiting| waiting.checked_sub(1));
@@ -342,7 +343,7 @@ impl Outlet {
         self.queue().release();
         self.idle();
         self.inbox.put(Input::Release { outlet: self.term() });
-        // Whoever gets the name claims the queue behind that.
+        // A later owner of the name claims the queue after this release.
         self.inbox.release_name(self);
     }
 }

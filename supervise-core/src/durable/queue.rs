@@ -25,17 +25,17 @@ pub struct Queue {
     crashes: u32,
     /// Everything up to here was pushed or does not exist any more.
     cursor: Seq,
-    /// The last number that was given.
+    /// The highest number that a message has had so far.
     last: Seq,
-    /// The last number that was given before this process claimed the queue.
+    /// The highest number that a message had before this process claimed the queue.
     inherited: Seq,
     /// All messages up to this one were handled by an earlier process, although the store may still have them.
     handled_before: Seq,
-    /// What was under way when an earlier process died, until it has been charged.
+    /// The message that was under way when an earlier process died, until the crash has been charged to it.
     begun: Option<Seq>,
-    /// What was pushed and has not ended.
+    /// The messages that were pushed and have not ended.
     open: BTreeSet<Seq>,
-    /// What was given back. Part of `open`.
+    /// The messages that were given back. A subset of `open`.
     back: BTreeSet<Seq>,
     /// The message that may be pushed only when no other suspect is tried.
     held: Option<Seq>,
@@ -162,7 +162,7 @@ impl Queue {
         let mut fed = Vec::new();
         let last = self.last;
         if self.back.first().is_some_and(|first| *first <= wanted.after) {
-            // It was given back while the page was read, and comes before it.
+            // A message was given back while the page was read. It comes before the page.
             return fed;
         }
         if page.is_empty() {
@@ -246,7 +246,7 @@ impl Queue {
         }
     }
 
-    /// Nothing more is pushed.
+    /// Ends the pushing of messages.
     pub fn release(&mut self) {
         self.released = true;
     }
@@ -274,7 +274,7 @@ impl Queue {
         self.cursor >= seq && self.back.is_empty() && self.held.is_none()
     }
 
-    /// The last number that was given.
+    /// The highest number that a message has had so far.
     pub fn last(&self) -> Seq {
         self.last
     }

@@ -32,7 +32,7 @@ pub trait MessageStore: Send + 'static {
     /// Makes all changes of the group durable, in their order, or none of them. Returns one answer for each
     /// [`Change::Append`], in their order.
     ///
-    /// A change about a message that is not there (any more) changes nothing and is no error: the runtime repeats changes
+    /// A change about a message that is not there (any more) changes nothing and is not an error: the runtime repeats changes
     /// after [`CommitError::Unknown`]. Neither does [`Change::Handled`], [`Change::Charged`] or [`Change::Quarantine`] in a queue
     /// that another process owns now.
     fn commit<'a>(&'a mut self, group: &'a Group) -> StoreFuture<'a, Result<Vec<Appended>, CommitError>>;
@@ -75,7 +75,7 @@ pub trait Marks: Send + Sync {
     }
 }
 
-/// Who opens a store.
+/// The process that opens a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Owner {
@@ -98,7 +98,9 @@ pub struct Opened {
     pub ended: Ended,
     /// Where handlers are noted.
     pub marks: Arc<dyn Marks>,
-    /// Numbers that should be there and are not: rule 27.14. Only a store that was told to accept damage opens with them.
+    /// Messages that should be in the store and are missing: rule
+    /// [27.14](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.14). Only a store
+    /// that was told to accept damage opens with them.
     pub missing: Vec<(QueueId, Seq)>,
 }
 
@@ -114,7 +116,7 @@ impl fmt::Debug for Opened {
 /// How the process that had the store before ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
-    /// It closed the store, or there was none.
+    /// It closed the store, or no process had it before.
     Cleanly,
     /// The process died and the machine went on: the [marks](Marks) are true.
     ProcessDied,
@@ -160,7 +162,7 @@ pub struct Claim {
     pub queue: QueueId,
     /// How many messages wait in it.
     pub waiting: u64,
-    /// The highest number that was given so far in this queue. 0: none.
+    /// The highest number that a message of this queue has had so far. 0: none.
     pub last: Seq,
     /// All messages up to and including this one have been handled, if the marks are true. Some of them may still be in the
     /// store.
@@ -236,7 +238,7 @@ pub struct Append {
     pub body: Arc<[u8]>,
     /// When it was handed over.
     pub accepted_at: SystemTime,
-    /// A message with the key of one that waits, or was accepted in the last 10 minutes, is not stored again.
+    /// If a message with this key waits, or was accepted in the last 10 minutes, this one is not stored again.
     pub key: Option<String>,
 }
 
@@ -313,7 +315,7 @@ pub enum Fate {
 /// A message in quarantine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Quarantined {
-    /// Its name, under which it is retried or discarded.
+    /// Its id, by which it can be retried or discarded.
     pub id: MessageId,
     /// Why it is here.
     pub fate: Fate,
@@ -379,7 +381,7 @@ pub enum StoreErrorKind {
     ReadOnly,
     /// A newer release has written the store.
     NewerFormat,
-    /// Messages that had been accepted are missing: rule 27.14.
+    /// Messages that had been accepted are missing: rule [27.14](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.14).
     Damaged,
     /// Another owner has the queue.
     Claimed,

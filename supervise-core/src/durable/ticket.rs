@@ -31,9 +31,9 @@ pub(crate) struct Ticket {
     crashes: u32,
     attempts: AtomicU32,
     failures: Mutex<Vec<Failure>>,
-    /// The store knows the last failure.
+    /// Whether the store knows the last failure.
     is_charged: AtomicBool,
-    /// It was handled, or goes into quarantine.
+    /// Whether the message was handled or goes into quarantine.
     has_ended: AtomicBool,
 }
 
@@ -126,7 +126,7 @@ impl Ticket {
         self.outlet.is_settled()
     }
 
-    /// It is not tried any more.
+    /// Sends the message to the quarantine: it is not tried again.
     pub(crate) fn quarantine(&self, fate: Fate) {
         self.quarantine_as(fate, self.failures());
     }
@@ -143,7 +143,7 @@ impl Ticket {
         }
     }
 
-    /// The writer puts it into quarantine.
+    /// The writer puts the message into quarantine.
     pub(super) fn leaves(&self) {
         self.has_ended.store(true, Ordering::Relaxed);
     }

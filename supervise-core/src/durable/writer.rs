@@ -84,7 +84,7 @@ pub(super) struct Writer {
     closing: Option<oneshot::Sender<()>>,
 }
 
-/// A queue that is claimed, or whose owner has left a moment ago.
+/// A queue that is claimed, or whose owner has just left.
 struct Entry {
     outlet: Arc<Outlet>,
     recipient: Arc<dyn Recipient>,
@@ -96,7 +96,7 @@ struct Entry {
 }
 
 impl Entry {
-    /// Nothing is pushed before the first control that waits has its place.
+    /// Stops the pushing of messages where the first waiting control belongs.
     fn stop_at_control(&self) {
         let after = self.controls.front().map(|(after, _)| *after);
         self.outlet.queue().stop_at(after);
@@ -133,7 +133,7 @@ impl Writer {
 
     /// Runs until the store is closed.
     pub(super) async fn run(mut self) {
-        // When it ends in another way, because its runtime goes away, nobody waits for ever.
+        // If the runtime goes away first, dropping this answers everybody who waits.
         let _close = CloseOnDrop(Arc::clone(&self.inbox));
         let inbox = Arc::clone(&self.inbox);
         self.store.listen(Arc::new(move |queue, last| inbox.put(Input::Arrived { queue, last })));
@@ -286,7 +286,7 @@ impl Writer {
         }
     }
 
-    /// A message is not with its handler any more.
+    /// A message has left its handler.
     fn over(&mut self, outlet: u64, seq: Seq) {
         if let Some(next) = self.suspects.over(outlet, seq) {
             self.let_in(next);
@@ -330,7 +330,7 @@ impl Writer {
         {
             let mut before = outlet.queue();
             if before.is_released() {
-                // The actor has ended meanwhile. What was pushed would come back, again and again.
+                // The actor has ended in the meantime. Messages that were pushed would come back again and again.
                 queue.release();
             }
             *before = queue;

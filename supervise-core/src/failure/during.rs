@@ -15,7 +15,8 @@ pub enum During {
     Watch,
     /// `#[stash_while]`.
     StashWhile,
-    /// A future, a stream or a blocking closure that the actor had started (rule 17.3).
+    /// A future, a stream or a blocking closure that the actor had started (rule
+    /// [17.3](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-17.3)).
     Work,
     /// The factory.
     Factory,

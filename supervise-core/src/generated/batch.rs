@@ -65,7 +65,7 @@ impl<T: Sendable> BatchReply for Vec<T> {
 ///
 /// If there are more or fewer replies than messages. That is a failure of the actor.
 ///
-/// Rule 23.2.
+/// Rule [23.2](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-23.2).
 pub fn reply_batch<A: Actor, R: BatchReply>(ctx: &mut Context<A>, handler: &str, count: usize, replies: R) {
     let replies = match replies.each(count) {
         Ok(replies) => replies,

@@ -58,7 +58,7 @@ impl<F: Future> FutureKind for Probe<F> {}
 
 /// The answer for every other type.
 pub trait PlainKind {
-    /// It is none of those above.
+    /// It is a plain value.
     fn __kind(&self) -> Plain {
         Plain
     }

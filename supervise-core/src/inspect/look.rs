@@ -133,9 +133,10 @@ impl Glimpse {
         self.by_parent.standing_of_rule
     }
 
-    /// Whom its code waits for: the actors that it asks and whose answers it awaits. Known in builds with debug assertions and with the
-    /// features `observe` and `testkit`, as rule [19.7](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-19.7)
-    /// says; otherwise none.
+    /// The actors that its code waits for: those that it has asked and whose answers it awaits. Known in builds
+    /// with debug assertions and with the features `observe` and `testkit`, as rule
+    /// [19.7](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-19.7) says;
+    /// otherwise none.
     pub fn waits_for(&self) -> Vec<AnyActorRef> {
         self.actor.core().waits_for()
     }
@@ -145,7 +146,7 @@ impl Glimpse {
         policy(self.actor.core().description())
     }
 
-    /// How many failures there were in a row (rule 10.6).
+    /// How many failures there were in a row (rule [10.6](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-10.6)).
     pub fn attempt(&self) -> u32 {
         self.by_parent.attempt
     }

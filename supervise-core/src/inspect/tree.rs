@@ -302,7 +302,7 @@ impl<'a> TreeNode<'a> {
     }
 
     /// Its strategy: which children a failure affects, and how many restarts are granted. Without the values that depend on the
-    /// supervisor's instance (rule 7.12).
+    /// supervisor's instance (rule [7.12](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-7.12)).
     pub fn strategy(self) -> Strategy {
         self.node().description.strategy()
     }

@@ -54,9 +54,11 @@ impl<K: Hash + Eq + Display + Send + Sync + 'static> ChildKey for K {}
 
 /// One child for each key. The first [`get_or_spawn`](Self::get_or_spawn) creates it, and it is passivated when it is idle.
 ///
-/// This is a handle: clone it, and pass it to siblings or to code outside the system. It returns the child's own ref, so a
-/// message costs the same as any other message. You can keep the ref: if you send a message after the child was passivated, a
-/// successor is created and gets it. No message is lost or overtaken in between (rules 18.3, 18.4).
+/// This is a handle: clone it, and pass it to siblings or to code outside the system. It returns the child's own ref,
+/// so a message costs the same as any other message. You can keep the ref: if you send a message after the child was
+/// passivated, a successor is created and gets it. No message is lost or overtaken in between (rules
+/// [18.3](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-18.3),
+/// [18.4](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-18.4)).
 ///
 /// ```
 /// use std::time::Duration;
@@ -131,7 +133,7 @@ impl<K: ChildKey, C: Actor> Children<K, C> {
     /// thread.
     ///
     /// If the child is ending because it was stopped, through a ref or by its parent, messages that are sent from now on wait
-    /// for its successor (rule 18.5).
+    /// for its successor (rule [18.5](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-18.5)).
     ///
     /// # Errors
     ///
@@ -164,7 +166,7 @@ impl<K: ChildKey, C: Actor> Children<K, C> {
     }
 
     /// Passivates the child of this key, if there is one: the child handles the messages that were sent before and ends. Later messages
-    /// wait for its successor (rule 18.3).
+    /// wait for its successor (rule [18.3](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-18.3)).
     ///
     /// # Panics
     ///
@@ -289,7 +291,7 @@ impl<K: ChildKey, C: Actor, E> ChildrenProps<K, C, E> {
     /// with `#[handler(not_influencing)]` do not count. `after` is at least four milliseconds; a shorter time counts as four.
     /// Without this setting, a child is passivated only on request.
     ///
-    /// Rule 18.6.
+    /// Rule [18.6](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-18.6).
     pub fn idle(mut self, after: Duration) -> Self {
         self.idle = Some(after);
         self
@@ -299,7 +301,7 @@ impl<K: ChildKey, C: Actor, E> ChildrenProps<K, C, E> {
     /// so set it if the keys come from outside the program. A [`get_or_spawn`](Children::get_or_spawn) that would create one more
     /// returns [`SpawnError::TooManyChildren`].
     ///
-    /// Rule 18.10.
+    /// Rule [18.10](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-18.10).
     pub fn limit(mut self, children: usize) -> Self {
         self.limit = Some(children);
         self
@@ -316,8 +318,9 @@ impl<K: ChildKey, C: Actor, E> ChildrenProps<K, C, E> {
         self
     }
 
-    /// Spawns the parent of the future children, as a child of this actor. It supervises them with the strategy and the table
-    /// that this actor's type declares. If that table escalates a failure, the parent fails with it (rule 18.7).
+    /// Spawns the parent of the future children, as a child of this actor. It supervises them with the strategy and the
+    /// table that this actor's type declares. If that table escalates a failure, the parent fails with it (rule
+    /// [18.7](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-18.7)).
     ///
     /// # Errors
     ///

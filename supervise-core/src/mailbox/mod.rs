@@ -187,7 +187,7 @@ impl<M, C, S, R> Lanes<M, C, S, R> {
         all
     }
 
-    /// So many messages were pushed and will not be handled.
+    /// Notes that this many messages were pushed and will not be handled.
     fn not_handled(&mut self, messages: usize) {
         self.pushed = self.pushed.wrapping_sub(u32::try_from(messages).unwrap_or(u32::MAX));
     }

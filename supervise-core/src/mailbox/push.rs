@@ -93,7 +93,7 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
         Ok(lanes.runner.take())
     }
 
-    /// Takes the system message back that waits last, if `undone` says so of it and of the one before it.
+    /// Takes back the system message that waits last, if `undone` returns `true` for it and the one before it.
     pub(crate) fn take_back(&self, undone: impl FnOnce(&S, Option<&S>) -> bool) -> Option<S> {
         if !self.system_waits() {
             return None;

@@ -32,7 +32,7 @@ pub struct DeadLetter {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DeadLetterReason {
-    /// The actor had ended, or ended with the message still in its mailbox.
+    /// The actor had already ended, or it ended while the message was in its mailbox.
     Stopped,
     /// The bounded mailbox was full, and its overflow setting drops messages.
     MailboxFull,

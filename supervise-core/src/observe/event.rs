@@ -60,7 +60,7 @@ pub enum Event {
         standing: Option<Standing>,
     },
     /// A restart was refused because the limit is reached. This event comes right before the decision, which says what follows
-    /// (rule 10.2).
+    /// (rule [10.2](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-10.2)).
     #[non_exhaustive]
     LimitReached {
         /// Whose limit.

@@ -125,7 +125,7 @@ impl Observer {
         self.spans.start(level, asks_as_children);
     }
 
-    /// The span that is current, for a message that is about to be sent, by one who waits for an answer or not.
+    /// The current span, for a message that is about to be sent. `asks`: the sender waits for an answer.
     #[cfg(feature = "spans")]
     #[inline]
     pub(crate) fn origin(&self, asks: bool) -> Option<spans::Origin> {

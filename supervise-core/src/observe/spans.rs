@@ -21,7 +21,7 @@ use crate::base::{ActorPath, contained};
 
 const TARGET: &str = "supervise::message";
 const NAME: &str = "message";
-/// Those that [`new`] gives the span: a filter that is asked beforehand must see the same.
+/// The fields that [`new`] gives the span, so that a filter that is asked beforehand sees the same fields.
 const FIELDS: &[&str] = &[
     "actor.path",
     "actor.type",
@@ -39,11 +39,11 @@ pub(crate) struct Origin(Box<Sender>);
 
 struct Sender {
     span: Span,
-    /// Whether it waits for an answer.
+    /// Whether the sender waits for an answer.
     asks: bool,
 }
 
-/// A subscriber is told that it is dropped.
+/// Contained, because dropping a span calls the subscriber.
 impl Drop for Origin {
     fn drop(&mut self) {
         let span = std::mem::replace(&mut self.0.span, Span::none());
@@ -130,8 +130,9 @@ fn current(level: Level, asks: bool) -> Option<Origin> {
     (!span.is_none()).then(|| Origin(Box::new(Sender { span, asks })))
 }
 
-/// Whether a subscriber may enable the span. It knows from when the subscribers were installed, and asks none of them now: a subscriber
-/// with filters for single layers keeps the answer for the span that comes next, and there is none at the sender.
+/// Whether a subscriber may enable the span. This uses what the subscribers said when they were installed, and
+/// asks none of them now: a subscriber with filters for single layers would keep its answer for the next span, and
+/// the sender makes no span.
 fn is_possible(level: Level) -> bool {
     macro_rules! is_possible {
         ($level:expr) => {{
@@ -169,7 +170,7 @@ fn make(
     Some(span).filter(|span| !span.is_disabled())
 }
 
-/// It asks `about` only if a subscriber enables the span.
+/// Makes the span. Evaluates `about` only if a subscriber enables the span.
 fn new<F: FnOnce() -> About>(level: Level, parent: Option<Id>, about: &LazyCell<About, F>) -> Span {
     macro_rules! new {
         ($level:expr) => {
@@ -192,7 +193,7 @@ fn new<F: FnOnce() -> About>(level: Level, parent: Option<Id>, about: &LazyCell<
     at_level!(level, new)
 }
 
-/// The span of a message has come to its end.
+/// Ends the span of a message.
 #[cold]
 pub(crate) fn end(span: Span, error: Option<&str>) {
     let _panicked = contained(|| {

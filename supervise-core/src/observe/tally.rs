@@ -1,8 +1,8 @@
-//! Counts of what happened to the actors of each type, for those who measure a system.
+//! Counts what happens to the actors of each type, for metrics.
 //!
-//! A look finds only actors that are there. The tally counts those that come and go between two looks, and keeps what ended actors
-//! have handled, so that a total never falls. It makes no event and no path, and while nobody tallies it costs nothing beside the load
-//! that asks for subscribers.
+//! A look finds only the actors that exist at that moment. The tally also counts actors that start and end between
+//! two looks. It keeps the messages of ended actors in its totals, so a total never falls. It creates no events
+//! and no paths. Without a tally, the only cost is the load that checks for subscribers.
 //!
 //! Rule 24.2.
 
@@ -22,7 +22,7 @@ pub struct Lives {
     pub restarted: u64,
     /// How many handlers and hooks were dropped at an await point.
     pub aborted: u64,
-    /// How many messages those have taken up that have ended.
+    /// How many messages the actors that have ended took from their mailboxes.
     pub messages: u64,
     /// How many have ended, by the [reason](crate::EndReason::name).
     pub ended: BTreeMap<&'static str, u64>,

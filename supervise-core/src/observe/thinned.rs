@@ -77,7 +77,7 @@ impl LineCount {
 /// How many recipients of dead letters without a line are told apart.
 const MOST_RECIPIENTS: usize = 16;
 
-/// Counts dead letters, and to whom those were that got no line.
+/// Counts dead letters, and the recipients of those that got no line.
 #[derive(Debug)]
 pub(crate) struct DeadLetterLines {
     lines: LineCount,
@@ -88,7 +88,7 @@ pub(crate) struct DeadLetterLines {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct MissedLetters {
     pub(crate) all: u64,
-    /// To whom most of them were, the one with the most first.
+    /// The recipients of most of them, the one with the most first.
     pub(crate) recipients: Vec<(ActorPath, u64)>,
 }
 
@@ -105,7 +105,7 @@ impl Default for DeadLetterLines {
 }
 
 impl DeadLetterLines {
-    /// Counts one at `now`. Also returns those that are to be told now.
+    /// Counts one at `now`. Also returns those that its line must mention.
     pub(crate) fn count(
         &mut self,
         now: Time,
@@ -154,7 +154,7 @@ impl DeadLetterLines {
     }
 }
 
-/// What failures have in common that are alike.
+/// What alike failures have in common.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Kind {
     pub(crate) supervisor: ActorPath,

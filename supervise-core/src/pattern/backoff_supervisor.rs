@@ -219,8 +219,7 @@ impl<B: Blueprint, T> BackoffSupervisorProps<B, T> {
     ///
     /// If `window` is zero.
     pub fn within(mut self, window: Duration) -> Self {
-        assert!(!window.is_zero(), "a restart window must be longer than zero");
-        self.shared.limit.within = Some(window);
+        self.shared.limit = self.shared.limit.per(window);
         self
     }
 
@@ -414,8 +413,9 @@ impl<C: Actor> BackoffSupervisor<C> {
         if count == 1 && limit.within.is_some_and(passed) { 0 } else { count }
     }
 
-    /// Whether the child may be started once more (rule 13.5).
-    fn permits_start(&mut self, did_not_start: bool, now: Time) -> bool {
+    /// Counts one more start of the child. Returns whether it is granted (rule 13.5).
+    #[must_use]
+    fn request_start(&mut self, did_not_start: bool, now: Time) -> bool {
         let limit = &self.shared.limit;
         let in_a_row = self.in_a_row(did_not_start, now);
         if in_a_row == 0 {
@@ -449,7 +449,7 @@ impl<C: Actor> BackoffSupervisor<C> {
         };
         let did_not_start = self.shared.did_not_start.swap(false, Ordering::Relaxed);
         let now = system_time(ctx);
-        if again && self.permits_start(did_not_start, now) {
+        if again && self.request_start(did_not_start, now) {
             let (count, backoff, draw) = (&mut self.count, &self.shared.backoff, fastrand::f64());
             let delay = if did_not_start {
                 count.failed_to_start(0, backoff, now, draw)

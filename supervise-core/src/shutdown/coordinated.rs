@@ -33,7 +33,7 @@ impl ActorSystem {
     /// says whether the system ended with a failure.
     ///
     /// If a handler or hook of one of the system's own actors awaits this, it does not wait, because the system ends only
-    /// after that handler has returned (rule 9.2).
+    /// after that handler has returned (rule [9.2](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-9.2)).
     ///
     /// # Cancel safety
     ///

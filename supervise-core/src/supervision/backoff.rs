@@ -217,7 +217,7 @@ impl BackoffCount {
     /// Whether a failure at `now` comes when the child has been failing for too long. It is then not counted. For a failed start,
     /// `start` says how many times the child has begun to run.
     ///
-    /// Rule 7.13.
+    /// Rule [7.13](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-7.13).
     #[must_use]
     pub fn gives_up(&mut self, start: Option<u8>, backoff: &Backoff, now: Time) -> bool {
         let in_a_row = match start {

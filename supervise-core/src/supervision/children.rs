@@ -313,7 +313,7 @@ impl<R: Clone, C> Children<R, C> {
     }
 
     /// The old instance of a child that restarts together with siblings is gone.
-    pub(crate) fn is_replaced(&mut self, id: ChildId) {
+    pub(crate) fn mark_replaced(&mut self, id: ChildId) {
         if let Some(child) = self.in_start_order.get_mut(id) {
             child.to_be_replaced = false;
             self.replaced_from = self.replaced_from.max(ChildId(id.0 + 1));

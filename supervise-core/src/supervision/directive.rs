@@ -67,8 +67,7 @@ impl Terms {
     /// If `window` is zero.
     #[track_caller]
     pub const fn within(mut self, window: Duration) -> Self {
-        assert!(!window.is_zero(), "a restart window must be longer than zero");
-        self.limit.within = Some(window);
+        self.limit = self.limit.per(window);
         self
     }
 

@@ -363,7 +363,7 @@ impl<C: Clone> Fields<C> {
     }
 
     /// A temporary child failed, and is stopped because of that.
-    pub(super) fn gives_up(&mut self, child: ChildId) {
+    pub(super) fn mark_given_up(&mut self, child: ChildId) {
         if let Some(field) = self.field_mut(child) {
             field.gives_up = true;
         }

@@ -272,7 +272,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             SystemMessage::PrepareRestart(cause) => self.prepare_restart(cause, effects),
             SystemMessage::Replaced(child) => {
                 if let Some(children) = &mut self.children {
-                    children.is_replaced(child);
+                    children.mark_replaced(child);
                 }
             }
             SystemMessage::Started(child) => {

@@ -57,7 +57,9 @@ pub struct Standing {
 impl RestartStatistics {
     /// How much of the limit a failure at `now` would find used. `None` if there is no limit.
     ///
-    /// Rules 7.3, 7.4 and 7.5.
+    /// Rules [7.3](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-7.3),
+    /// [7.4](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-7.4) and
+    /// [7.5](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-7.5).
     pub fn standing(&self, limit: &Limit, now: Time) -> Option<Standing> {
         let Some(within) = limit.within else {
             let of = limit.max_retries?;
@@ -78,7 +80,9 @@ impl RestartStatistics {
 
     /// Counts a restart requested at `now`, and returns whether it is granted.
     ///
-    /// Rules 7.3, 7.4 and 7.5.
+    /// Rules [7.3](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-7.3),
+    /// [7.4](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-7.4) and
+    /// [7.5](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-7.5).
     #[must_use]
     pub fn permit(&mut self, limit: &Limit, now: Time) -> bool {
         let granted = self.permits(limit, now);

@@ -132,6 +132,13 @@ impl Limit {
     /// Any number of restarts.
     pub const UNLIMITED: Self = Self { max_retries: None, within: None, window: Window::Tumbling };
 
+    /// The same limit, counted in windows of this length.
+    #[track_caller]
+    pub(crate) const fn per(self, window: Duration) -> Self {
+        assert!(!window.is_zero(), "a restart window must be longer than zero");
+        Self { within: Some(window), ..self }
+    }
+
     /// Whether any restart can ever be refused.
     pub const fn is_unlimited(&self) -> bool {
         self.max_retries.is_none() && self.within.is_none()
@@ -175,8 +182,7 @@ impl Strategy {
     /// If `window` is zero.
     #[track_caller]
     pub const fn within(mut self, window: Duration) -> Self {
-        assert!(!window.is_zero(), "a restart window must be longer than zero");
-        self.limit.within = Some(window);
+        self.limit = self.limit.per(window);
         self
     }
 

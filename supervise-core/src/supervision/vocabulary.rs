@@ -317,8 +317,9 @@ pub enum Outcome {
     },
     /// The child was already about to restart or stop for an earlier reason, which answers this failure too.
     AlreadyAnswered,
-    /// The supervisor itself fails with the child's cause. Either the table says so, or the supervisor waits for the first
-    /// start of this child, and no backoff lets that start be tried again (rule 14.1).
+    /// The supervisor itself fails with the child's cause. Either the table says so, or the supervisor waits for the
+    /// first start of this child, and no backoff lets that start be tried again (rule
+    /// [14.1](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-14.1)).
     Escalated,
     /// A restart was refused by the limit, and the supervisor itself fails with the child's cause: because of
     /// `on_limit = Escalate`, or because it waits for the first start of this child.

@@ -22,7 +22,17 @@ pub enum WatchKind {
     Message,
 }
 
-/// What one actor watches, and who watches it.
+/// What the end of a subject requires.
+#[must_use]
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Notice {
+    /// The notification must be queued.
+    ToQueue,
+    /// Nothing: the subject is not watched, or its notification is already queued.
+    None,
+}
+
+/// The actors that one actor watches, and those that watch it.
 #[derive(Debug, Clone)]
 pub(crate) struct Watches<R> {
     watching: HashMap<R, Watching, Same>,
@@ -71,15 +81,14 @@ impl<R: Hash + Eq + Clone> Watches<R> {
         self.watching.remove(subject).is_some()
     }
 
-    /// The subject ended. Returns whether to queue a notification.
-    #[must_use]
-    pub(crate) fn ended(&mut self, subject: &R, how: HowEnded) -> bool {
+    /// The subject ended.
+    pub(crate) fn ended(&mut self, subject: &R, how: HowEnded) -> Notice {
         match self.watching.get_mut(subject) {
             Some(watching) if watching.queued.is_none() => {
                 watching.queued = Some(how);
-                true
+                Notice::ToQueue
             }
-            Some(_) | None => false,
+            Some(_) | None => Notice::None,
         }
     }
 
@@ -132,8 +141,8 @@ mod tests {
     #[test]
     fn an_end_is_queued_once_and_delivered_once() {
         let mut watches = watching(7);
-        assert!(watches.ended(&7, HowEnded::Graceful));
-        assert!(!watches.ended(&7, HowEnded::AlreadyGone));
+        assert_eq!(watches.ended(&7, HowEnded::Graceful), Notice::ToQueue);
+        assert_eq!(watches.ended(&7, HowEnded::AlreadyGone), Notice::None);
         assert_eq!(watches.dequeued(&7), Some((WatchKind::Notify, HowEnded::Graceful)));
         assert_eq!(watches.dequeued(&7), None);
     }
@@ -141,7 +150,7 @@ mod tests {
     #[test]
     fn unwatch_takes_back_queued_news() {
         let mut watches = watching(7);
-        assert!(watches.ended(&7, HowEnded::Graceful));
+        assert_eq!(watches.ended(&7, HowEnded::Graceful), Notice::ToQueue);
         assert!(watches.unwatch(&7));
         assert_eq!(watches.dequeued(&7), None);
     }
@@ -149,17 +158,17 @@ mod tests {
     #[test]
     fn stale_news_does_not_satisfy_a_later_watch() {
         let mut watches = watching(7);
-        assert!(watches.ended(&7, HowEnded::Graceful));
+        assert_eq!(watches.ended(&7, HowEnded::Graceful), Notice::ToQueue);
         watches.unwatch(&7);
         assert_eq!(watches.watch(&7, WatchKind::DeathPact), None);
         assert_eq!(watches.dequeued(&7), None);
-        assert!(watches.ended(&7, HowEnded::AlreadyGone));
+        assert_eq!(watches.ended(&7, HowEnded::AlreadyGone), Notice::ToQueue);
         assert_eq!(watches.dequeued(&7), Some((WatchKind::DeathPact, HowEnded::AlreadyGone)));
     }
 
     #[test]
     fn the_end_of_an_actor_that_is_not_watched_is_no_news() {
         let mut watches = watching(7);
-        assert!(!watches.ended(&8, HowEnded::Graceful));
+        assert_eq!(watches.ended(&8, HowEnded::Graceful), Notice::None);
     }
 }

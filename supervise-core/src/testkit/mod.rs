@@ -186,7 +186,7 @@ pub struct TestSystem {
     patience: Patience,
     #[cfg(feature = "durable")]
     control: stored::Control,
-    /// The systems that came after crashes.
+    /// The systems that were started after simulated crashes.
     #[cfg(feature = "durable")]
     next: Rc<RefCell<Vec<TestSystem>>>,
 }
@@ -199,7 +199,7 @@ struct Log {
     ends: HashMap<ActorPath, HowEnded>,
     failures_allowed: bool,
     dead_letters_allowed: bool,
-    /// It has ended without an end.
+    /// Whether the test simulated a crash, so that the system never ends.
     has_crashed: bool,
 }
 
@@ -359,7 +359,7 @@ impl TestSystem {
     ///
     /// # Panics
     ///
-    /// If there is none.
+    /// If no such decision was made.
     #[track_caller]
     pub fn expect_decision<R: TypedRef>(&self, actor: &R) -> impl Future<Output = Decision> {
         let path = actor.actor_ref().path();
@@ -406,7 +406,7 @@ impl TestSystem {
     ///
     /// # Panics
     ///
-    /// If there is none.
+    /// If no such failure was escalated.
     #[track_caller]
     pub fn expect_escalated<R: TypedRef>(&self, actor: &R) -> impl Future<Output = Failure> {
         let path = actor.actor_ref().path();
@@ -424,7 +424,7 @@ impl TestSystem {
     ///
     /// # Panics
     ///
-    /// If there is none.
+    /// If there is no such dead letter.
     #[track_caller]
     pub fn expect_dead_letter<R: TypedRef>(&self, actor: &R) -> impl Future<Output = DeadLetter> {
         let path = actor.actor_ref().path();
@@ -438,7 +438,7 @@ impl TestSystem {
     ///
     /// # Panics
     ///
-    /// If there is none.
+    /// If there is no such event.
     #[track_caller]
     pub fn expect<T>(
         &self,

@@ -1,4 +1,4 @@
-//! What a test says that expected something else.
+//! The messages of expectations that fail.
 
 use std::fmt::{self, Display, Formatter};
 use std::panic::Location;

@@ -22,9 +22,10 @@ const GROUP: Duration = Duration::from_millis(1);
 /// How a process ends without ending its system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Crash {
-    /// The process dies, and the machine goes on: what was committed is there, and so are the marks of what was under way.
+    /// The process dies, and the machine keeps running: the store has everything that was committed, and the marks
+    /// of the messages that were under way.
     Process,
-    /// The machine stops: what was committed is there, and the marks are those of the last clean end.
+    /// The machine stops: the store has everything that was committed, and the marks of the last clean end.
     Power,
 }
 
@@ -182,8 +183,8 @@ impl TestSystem {
         TestStore { store: ActorSystem::store(self), control: self.control.clone() }
     }
 
-    /// Ends the process of this system, or its machine, at this moment: no hook runs, and nothing more is stored. Returns the
-    /// next system, with exactly what survives. It has no actors yet.
+    /// Ends the process of this system, or its machine, at this moment: no hook runs, and nothing more is stored.
+    /// Returns the next system, whose store has exactly what survives. That system has no actors yet.
     pub async fn crash(&self, crash: Crash) -> Self {
         let memory = self.control.memory.snapshot();
         if crash == Crash::Power {
@@ -205,7 +206,7 @@ impl TestSystem {
     ///
     /// # Panics
     ///
-    /// If there is none.
+    /// If no message of this actor is in quarantine.
     pub async fn expect_quarantined(&self, actor: &str) -> (MessageId, Fate) {
         let quarantined = self
             .expect(&format!("a message of {actor} in quarantine"), |event| match event {
@@ -225,7 +226,7 @@ impl TestSystem {
     ///
     /// # Panics
     ///
-    /// If there is none.
+    /// If no message of this actor stays in its queue.
     pub async fn expect_kept(&self, actor: &str) -> u64 {
         self.expect(&format!("messages of {actor} that stay"), |event| match event {
             Event::Kept { actor: path, messages, .. } if path.local() == actor => Some(*messages),

@@ -205,7 +205,7 @@ impl Actor for Printer {
     }
 }
 
-/// What a test says that fails in `expect`. Its printer has failed once, and its probe has the values 1, 2 and 3.
+/// The message of a test that fails in `expect`. Its printer has failed once, and its probe has the values 1, 2 and 3.
 fn said_by(expect: impl AsyncFnOnce(&TestSystem, &ActorRef<Printer>, &TestProbe<u32>)) -> String {
     complaint(PATIENT, async |system| {
         let printer = system.spawn("printer", || Printer).unwrap();

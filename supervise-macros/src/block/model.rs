@@ -31,7 +31,7 @@ pub(crate) struct Block {
     pub(crate) cfgs: TokenStream,
     /// The protocols that the handlers implement.
     pub(crate) implements: Vec<Path>,
-    /// Set if the messages travel.
+    /// Set if the messages can travel to other nodes.
     pub(crate) remote: Option<Remote>,
     pub(crate) handlers: Vec<Handler>,
     pub(crate) hooks: Vec<Hook>,

@@ -131,7 +131,7 @@ fn reference(protocol: &Protocol) -> Vec<TokenStream> {
     items
 }
 
-/// `From` what implements the protocol.
+/// `From` for everything that implements the protocol.
 fn conversions(protocol: &Protocol, own: &TokenStream) -> Vec<TokenStream> {
     let Protocol { item, krate, .. } = protocol;
     let mixed = Span::mixed_site();

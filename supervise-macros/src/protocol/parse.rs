@@ -168,7 +168,7 @@ fn read_method(protocol: &mut Protocol, method: &mut TraitItemFn, errors: &mut E
     method.sig.generics.params.is_empty() && !written(&method.sig.inputs).contains("impl ")
 }
 
-/// Refuses what cannot be a message.
+/// Refuses a method that cannot be a message.
 fn check_method(method: &TraitItemFn, errors: &mut Errors) {
     let signature = &method.sig;
     if let Some(attribute) = method.attrs.iter().find(|attribute| {

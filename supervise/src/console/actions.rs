@@ -1,4 +1,4 @@
-//! Who may change the system from the console, and how that is asked for.
+//! The tokens that allow changes from the console, and the requests for changes.
 //!
 //! Rule 22.7.
 

@@ -91,13 +91,13 @@ pub(super) struct Card {
     /// The path of the actor, or of the worst of several.
     pub(super) path: String,
     pub(super) actor_type: String,
-    /// Cards of one kind about the same subject, at two looks, are the same card.
+    /// Identifies the card from one look to the next, together with its kind.
     #[cfg_attr(
         not(feature = "tracing"),
         expect(dead_code, reason = "only the log compares the cards of two looks")
     )]
     pub(super) subject: String,
-    /// Since when it is so, as far as that is known.
+    /// Since when the actor has the problem, if that is known.
     pub(super) since: Option<Time>,
     /// Sentences with the numbers that matter. They contain no text of the user.
     pub(super) says: String,
@@ -254,7 +254,7 @@ pub(super) struct Known<'a> {
     /// The supervisor's path, and its key.
     pub(super) supervisor: &'a str,
     pub(super) above: u64,
-    /// Who waited for whom at the last look.
+    /// Which actors waited for which at the last look.
     pub(super) waits: &'a Waits,
     pub(super) now: Time,
 }
@@ -271,7 +271,7 @@ fn weight(kind: Kind, sight: &Sight<'_>, known: &Known<'_>) -> u64 {
     }
 }
 
-/// Since when an actor has its problem.
+/// When the problem of an actor began.
 fn since(kind: Kind, known: &Known<'_>) -> Option<Time> {
     let Known { mark, failing, now, .. } = *known;
     match kind {
@@ -330,7 +330,7 @@ fn says(kind: Kind, sight: &Sight<'_>, known: &Known<'_>) -> String {
     }
 }
 
-/// Who waits for it: `41 actors wait for its answer: order → ledger → conn-2.`
+/// The actors that wait for it: `41 actors wait for its answer: order → ledger → conn-2.`
 ///
 /// `own`: how many of the messages wait in its own mailbox.
 fn chain(behind: &Behind, own: usize) -> String {

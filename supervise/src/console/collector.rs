@@ -19,9 +19,9 @@ use super::wish::Wish;
 /// After this long in one message, an actor is mentioned beside the card of a stuck actor.
 const LONG: Duration = Duration::from_secs(5);
 const MOST_MENTIONED: usize = 5;
-/// How many failures a view has.
+/// How many failures a view shows.
 const MOST_FAILURES: usize = 60;
-/// For how many top-level actors it is said since when something below them is held up.
+/// For how many top-level actors a view says since when an actor below them is held up.
 const MOST_HELD: usize = 32;
 
 /// Collects the looks and events so far.
@@ -30,9 +30,9 @@ pub(super) struct Collector {
     marks: Marks,
     failures: Failures,
     history: History,
-    /// Who waited for whom at the last look.
+    /// Which actors waited for which at the last look.
     waits: Waits,
-    /// What all actors together had handled at the last look.
+    /// How many messages all actors together had handled at the last look.
     handled_in_all: u64,
     looked: Option<Time>,
 }
@@ -43,7 +43,8 @@ pub(super) struct Look<'c> {
     collector: &'c mut Collector,
     /// What readers see of it.
     listings: &'c mut [Listing],
-    /// Whether marks and counts are left as they are: it is only for a reader who does not want to wait.
+    /// Whether this look leaves marks and counts unchanged, because it only serves a new reader before the next
+    /// regular look.
     is_glance: bool,
     waits: Waits,
     now: Time,
@@ -139,7 +140,7 @@ impl Collector {
         self.begin(now, listings, false)
     }
 
-    /// A look for those listings alone, which changes nothing else.
+    /// Begins a look for these listings only. It changes nothing else.
     pub(super) fn glance<'c>(&'c mut self, now: Time, listings: &'c mut [Listing]) -> Look<'c> {
         self.begin(now, listings, true)
     }
@@ -163,7 +164,7 @@ impl Collector {
 }
 
 impl Look<'_> {
-    /// Takes an actor in, and returns what its line shows. Each comes before its children.
+    /// Records an actor, and returns what its line shows. An actor is recorded before its children.
     pub(super) fn see(&mut self, sight: &Sight<'_>) -> Shown {
         self.way.go_to(sight);
         self.handled += u64::from(sight.handled());
@@ -187,7 +188,7 @@ impl Look<'_> {
                 _ => long,
             },
             oldest: oldest.map(|age| age.at_least),
-            // Who is idle waits for nobody. Most actors are idle.
+            // An idle actor waits for nobody, and most actors are idle.
             waits_for: mark.and_then(|_| waits.targets(sight.key).next()).map(|(_, link)| Arc::clone(&link.path)),
         };
         let is_root = shown.waits_for.is_none();
@@ -196,7 +197,7 @@ impl Look<'_> {
             self.hand.count(self.way.path());
         }
         match kind {
-            // Who waits for another one that is stuck is told with that one, and those of a circle together.
+            // An actor that waits for a stuck actor belongs to the card of that actor. A circle has one card.
             None | Some(Kind::Deadlock) => {}
             Some(Kind::Stuck) if !is_root => self.hand.hide(Kind::Stuck, sight, failing),
             Some(kind) => {
@@ -226,14 +227,14 @@ impl Look<'_> {
         self.listings.iter().map(|listing| &listing.wish)
     }
 
-    /// What is known of the actor that the readers of a listing have chosen.
+    /// Sets the details of the actor that the readers of a listing have chosen.
     pub(super) fn choose(&mut self, listing: usize, detail: Detail) {
         if let Some(listing) = self.listings.get_mut(listing) {
             listing.detail = Some(detail);
         }
     }
 
-    /// An actor below the chosen one has so many messages.
+    /// Counts an actor below the chosen one, and its waiting messages.
     pub(super) fn add_below(&mut self, listing: usize, messages: usize) {
         if let Some(detail) = self.listings.get_mut(listing).and_then(|listing| listing.detail.as_mut()) {
             detail.below.0 += 1;
@@ -254,7 +255,7 @@ impl Look<'_> {
         }
     }
 
-    /// What was seen last is held up.
+    /// The actor that was seen last is held up.
     fn hold(&mut self, since: Time) {
         let lane = self.way.path().split('/').nth(2).unwrap_or("/");
         if let Some((_, first)) = self.held.iter_mut().find(|(known, _)| known == lane) {
@@ -264,7 +265,7 @@ impl Look<'_> {
         }
     }
 
-    /// What all looks and events so far show. `None`: it was a glance.
+    /// Ends the look, and returns what all looks and events so far show. `None`: it was a glance.
     pub(super) fn close(self) -> Option<View> {
         let Self {
             collector,

@@ -1,4 +1,4 @@
-//! What is told of the one actor that a reader has chosen.
+//! The details of the one actor that a reader has chosen.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::rows::{Row, Shown, row_of};
 use super::sight::{Sight, Time};
 use super::waits::Waits;
 
-/// The supervisors above that are told.
+/// How many of the supervisors above it are shown.
 const MOST_ABOVE: usize = 12;
 
 /// How an actor above the chosen one supervises.
@@ -30,16 +30,16 @@ pub(super) struct Detail {
     pub(super) last_handler: Option<&'static str>,
     /// Its supervisors, the nearest first.
     pub(super) above: Vec<Above>,
-    /// The line of the nearest supervisor's rules that decided the last failure.
+    /// The number of the nearest supervisor's rule that decided the last failure.
     pub(super) matched: Option<usize>,
     pub(super) waits_for: Vec<Waiting>,
     /// How many actors are below it, and how many messages wait there.
     pub(super) below: (usize, usize),
-    /// Who waits for it: how far away, and what.
+    /// The actors that wait for it, each with its distance.
     pub(super) askers: Vec<(usize, Waiting)>,
 }
 
-/// One that waits, or is waited for.
+/// An actor that waits, or that others wait for.
 #[derive(Debug, Clone)]
 pub(super) struct Waiting {
     pub(super) path: Arc<str>,
@@ -52,7 +52,7 @@ pub(super) struct Waiting {
 pub(super) struct Chooser {
     /// The elements of its path.
     names: Vec<String>,
-    /// How many of them were met.
+    /// How many of these elements the look has reached.
     met: usize,
     /// Whether all actors below the chosen one were seen.
     is_past: bool,
@@ -88,8 +88,9 @@ impl Chooser {
         is_it
     }
 
-    /// Whether this actor, which is not the chosen one, is below it.
-    pub(super) fn is_above(&mut self, glimpse: &Glimpse) -> bool {
+    /// Goes on to this actor, which is not the chosen one. Returns whether it is below the chosen one.
+    #[must_use]
+    pub(super) fn pass(&mut self, glimpse: &Glimpse) -> bool {
         let is_met = self.met == self.names.len();
         self.is_past |= is_met && glimpse.depth() < self.names.len();
         is_met && !self.is_past
@@ -123,7 +124,7 @@ impl Chooser {
 }
 
 impl Detail {
-    /// Who waits for whom is known when all have been seen.
+    /// The look knows who waits for whom only when it has seen all actors.
     pub(super) fn complete(&mut self, waits: &Waits) {
         let waiting = |link: &super::waits::Link| Waiting {
             path: Arc::clone(&link.path),

@@ -7,7 +7,7 @@ use supervise_core::Outcome;
 
 use super::sight::{Decision, Time};
 
-/// For how many actors failures are counted.
+/// How many actors have their failures counted.
 const MOST: usize = 4_096;
 /// This many failures within [`QUICKLY`] are a loop.
 pub(super) const LOOP: usize = 3;
@@ -24,7 +24,7 @@ pub(super) struct Failing {
     pub(super) first: Time,
     pub(super) last: Time,
     pub(super) decision: Decision,
-    /// The times of the last ones.
+    /// The times of the last failures.
     recent: VecDeque<Time>,
 }
 

@@ -40,7 +40,7 @@ pub(super) struct Fall {
     /// The last outcome, and the supervisor that decided. `None` while the failure of the last supervisor is
     /// undecided.
     pub(super) end: Option<(Outcome, String)>,
-    /// How much of the last limit was used that refused a restart.
+    /// The state of the last limit that refused a restart: how much of it was used, and its size.
     pub(super) used: Option<(u32, u32)>,
     pub(super) at: Time,
 }
@@ -68,7 +68,7 @@ pub(super) struct Losing {
 }
 
 impl Losing {
-    /// Whether it loses many messages now.
+    /// Whether the recipient loses many messages now.
     pub(super) fn is_many(&self, now: Time) -> bool {
         many(&self.recent, now)
     }
@@ -121,7 +121,7 @@ pub(super) struct History {
     recent_losses: VecDeque<Time>,
     /// The number of each minute since the system began, and how many dead letters it had.
     pub(super) lost_minutes: VecDeque<(u64, u64)>,
-    /// How many events came too quickly to be read.
+    /// How many events were missed because they came too quickly.
     pub(super) missed: u64,
 }
 

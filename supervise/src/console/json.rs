@@ -43,7 +43,7 @@ impl Writer {
         self.comma = false;
     }
 
-    /// Whether nothing more should be begun that may be left out.
+    /// Whether there is no room for more parts that may be left out.
     fn is_full(&self) -> bool {
         self.out.len() + SPARE > LARGEST
     }
@@ -91,12 +91,12 @@ impl Writer {
     }
 }
 
-/// The largest view, in bytes. What has no room in it is counted.
+/// The largest view, in bytes. Parts that do not fit are left out and counted.
 const LARGEST: usize = 64 * 1_024;
-/// So much of it are lines of actors, and so much is left when failures begin to be left out.
+/// How many bytes the lines of actors may take, and how many bytes must be left before another failure is written.
 const LINES: usize = 36 * 1_024;
 const SPARE: usize = 4 * 1_024;
-/// How many rules of a table are told.
+/// How many rules of a table are shown.
 const RULES: usize = 40;
 /// The longest text, in bytes.
 const LONGEST: usize = 1_024;
@@ -205,7 +205,7 @@ pub(super) fn json(system: &str, view: &View, listing: &Listing) -> String {
     out.out
 }
 
-/// What the timeline has beside failures and dead letters.
+/// What the timeline shows besides failures and dead letters.
 fn timeline(out: &mut Writer, view: &View) {
     out.key("held");
     out.open('[');
@@ -251,7 +251,7 @@ fn chosen(out: &mut Writer, detail: &Detail) {
         out.numbers("capacity", capacity);
     }
     out.numbers("pushed", detail.pushed);
-    // As a text: a number of JavaScript has 53 bits.
+    // As a text, because a number in JavaScript has only 53 bits.
     out.texts("uid", detail.key);
     out.numbers("below", detail.below.0);
     out.numbers("below_waiting", detail.below.1);
@@ -264,7 +264,7 @@ fn chosen(out: &mut Writer, detail: &Detail) {
         out.open('{');
         out.texts("path", &above.path);
         out.texts("strategy", &above.strategy);
-        // The rules of those farther above are long to read, and only what they do at the end matters.
+        // Of the supervisors farther above, only the last rule is shown.
         let rules = if at == 0 {
             &above.rules[..above.rules.len().min(RULES)]
         } else {

@@ -16,16 +16,16 @@ use super::words::{Span, count, some_of};
 /// The target of all lines of this crate.
 const TARGET: &str = "supervise";
 
-/// So long after a line, there is no other one that the same card begins.
+/// How long after a line no other line about the same card begins.
 const QUIET: Duration = Duration::from_secs(60);
-/// After this long, what lasts is said again.
+/// How long after a line it is repeated, if the problem lasts.
 const REMIND: Duration = Duration::from_secs(10 * 60);
 /// How many unwell actors a line names.
 const WHO: usize = 8;
 /// How many cards are remembered.
 const MOST: usize = 256;
 
-/// Which cards have a line.
+/// The cards that have had a line.
 #[derive(Debug, Default)]
 pub(super) struct Lines(Vec<Told>);
 
@@ -37,7 +37,7 @@ struct Told {
     since: Time,
     /// The time of the last line.
     at: Time,
-    /// Whether no line has said that it is over.
+    /// Whether the problem lasts: no line has said that it is over.
     is_on: bool,
 }
 
@@ -60,7 +60,7 @@ pub(super) enum Line<'a> {
 }
 
 impl Lines {
-    /// What is to be said after a look.
+    /// Returns the lines to be written after a look.
     pub(super) fn after<'a>(&mut self, view: &'a View) -> Vec<Line<'a>> {
         let View { cards, hidden, more_cards, now, .. } = view;
         let now = *now;
@@ -102,12 +102,12 @@ impl Told {
     }
 }
 
-/// Whether the line of a failure tells it.
+/// Whether the log line of a failure already reports this.
 fn has_lines_already(kind: Kind) -> bool {
     kind == Kind::BranchDown
 }
 
-/// Says it, and which actors are not well. A subscriber that panics ends nothing.
+/// Writes a line, with the actors that are not well. Contains the panic of a subscriber.
 pub(super) fn say(system: &str, view: &View, line: &Line<'_>) {
     let not_well = view.ill;
     let who = (not_well > 0).then(|| tracing::field::display(Unwell(view)));
@@ -179,7 +179,7 @@ fn problem(kind: Kind, again: bool) -> String {
     }
 }
 
-/// What is not so any more. The actor may have gone on, restarted or ended.
+/// Which problem is over. The actor may have continued, restarted or ended.
 fn end(kind: Kind) -> &'static str {
     match kind {
         Kind::Deadlock => "is no longer in a deadlock",

@@ -93,9 +93,9 @@ impl Console {
         Self { anywhere: true, ..self }
     }
 
-    /// Lets whoever has this token restart and stop actors, one at a time, from the page or by `POST /act`. Each call allows one token
-    /// more. Without a call the console cannot change anything
-    /// (rule [22.7](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-22.7)).
+    /// Lets the bearer of this token restart and stop actors, one at a time, from the page or by `POST /act`. Each
+    /// call allows one token more. Without a call the console cannot change anything (rule
+    /// [22.7](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-22.7)).
     ///
     /// ```no_run
     /// # use supervise::console::{Console, Token};

@@ -1,4 +1,4 @@
-//! What readers read: the last view, written once for all readers with the same wish.
+//! Hands the last view to the readers. It is written once for all readers with the same wish.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Instant;
@@ -16,7 +16,7 @@ use super::wish::Wish;
 pub(super) struct Page {
     pub(super) json: String,
     pub(super) made: Instant,
-    /// Whether the system has ended, so that no page follows.
+    /// Whether the system has ended, so that this is the last page.
     pub(super) is_last: bool,
 }
 
@@ -26,11 +26,11 @@ impl Page {
     }
 }
 
-/// From here the readers with one wish read. It goes with the last one of them.
+/// The last page for the readers with the same wish. It is dropped with the last of these readers.
 #[derive(Debug)]
 pub(super) struct Outlet {
     wish: Wish,
-    /// `None`: the first one is being made.
+    /// `None` until the first page has been made.
     pub(super) latest: watch::Sender<Option<Arc<Page>>>,
 }
 
@@ -47,7 +47,7 @@ pub(super) struct Outlets(Mutex<Kept>);
 #[derive(Debug, Default)]
 struct Kept {
     outlets: Vec<Weak<Outlet>>,
-    /// How the system ended. Nobody looks any more.
+    /// The last page, which says how the system ended. There are no further looks.
     last: Option<Arc<Page>>,
 }
 
@@ -68,7 +68,7 @@ impl Outlets {
         })
     }
 
-    /// From now on readers get the last view.
+    /// Ends the looks: all readers get the last view from now on.
     pub(super) fn end(&self, system: &str, view: &View) {
         let page = Arc::new(Page::new(system, view, &Listing::default()));
         let mut kept = self.kept();
@@ -83,7 +83,7 @@ impl Outlets {
     }
 }
 
-/// What the console's thread knows of those who read.
+/// What the console's thread knows about the readers.
 #[derive(Debug, Default)]
 pub(super) struct Readers {
     outlets: Vec<Weak<Outlet>>,
@@ -93,7 +93,7 @@ pub(super) struct Readers {
 }
 
 impl Readers {
-    /// Learns who reads now.
+    /// Adds new readers, and removes those that have gone.
     pub(super) fn update(&mut self, outlets: &Outlets) {
         let known = self.outlets.drain(..).zip(self.listings.drain(..));
         (self.outlets, self.listings) = known.filter(|(outlet, _)| outlet.strong_count() > 0).collect();
@@ -107,7 +107,7 @@ impl Readers {
         }
     }
 
-    /// Whether somebody has not been told anything.
+    /// Whether a reader has not had a view yet.
     pub(super) fn has_new(&self) -> bool {
         self.has_new
     }
@@ -116,14 +116,14 @@ impl Readers {
         &mut self.listings
     }
 
-    /// Looks for those who wait for their first view.
+    /// Takes a look for readers that wait for their first view.
     pub(super) fn glance(&mut self, watch: &mut Watch, system: &str, view: &View) {
         watch.glance_for(&mut self.listings);
         let now = watch.system().uptime();
         self.tell(system, &View { now, ..view.clone() });
     }
 
-    /// Tells each what it sees of a view.
+    /// Gives each reader what it sees of a view.
     pub(super) fn tell(&mut self, system: &str, view: &View) {
         self.has_new = false;
         for (outlet, listing) in self.outlets.iter().zip(&self.listings) {

@@ -1,8 +1,8 @@
 //! The tree as lines. Their number is bounded, however many actors there are.
 //!
 //! 1. More than [`ALIKE`] siblings of one type are one line with their sums. Opened, they come by pages, the worst ones first.
-//! 2. What is ill has a line of its own, also within a folded group, up to [`ILL`] lines.
-//! 3. There are at most [`MOST`] lines. What was cut off is counted.
+//! 2. An actor with a problem has a line of its own, also within a folded group, up to [`ILL`] lines. 3. There are
+//!    at most [`MOST`] lines. Lines that were cut off are counted.
 //!
 //! Instead of the tree, a reader may [wish](super::wish) for lines by type, or for those that a search finds.
 
@@ -30,31 +30,31 @@ pub(super) struct Row {
     /// The path of the actor, or of the first of a group.
     pub(super) path: String,
     pub(super) actor_type: String,
-    /// Whether it stands for all that are alike. [`actors`](Self::actors) says how many they are.
+    /// Whether the line stands for several similar actors. [`actors`](Self::actors) says how many.
     pub(super) is_group: bool,
     pub(super) actors: usize,
     /// How many of them have a problem.
     pub(super) ill: usize,
     pub(super) kind: Option<Kind>,
     pub(super) state: NodeState,
-    /// The handler that it is in.
+    /// The handler that the actor runs.
     pub(super) handler: Option<&'static str>,
-    /// Since when it is in this message, or in this state.
+    /// Since when the actor has been in this message, or in this state.
     pub(super) since: Option<Time>,
     /// The path of the actor for which it waits.
     pub(super) waits_for: Option<Arc<str>>,
     pub(super) waiting: u64,
     pub(super) stashed: usize,
     pub(super) oldest: Option<Time>,
-    /// `None`: there was no look before that saw it.
+    /// `None`: no earlier look saw the actor.
     pub(super) per_second: Option<f64>,
     pub(super) restarts: u64,
     pub(super) attempt: u32,
     pub(super) budget: Option<Budget>,
     pub(super) due: Option<Time>,
-    /// How many actors stand behind this line.
+    /// How many actors are folded into this line.
     pub(super) hidden: usize,
-    /// The page that follows, and how many there are, of an opened group.
+    /// The next page of an opened group, and the number of its pages.
     pub(super) page: Option<(usize, usize)>,
 }
 
@@ -74,7 +74,7 @@ struct Candidate {
     handled: u32,
     group: usize,
     parent: Option<usize>,
-    /// Whether it stays although those like it are folded.
+    /// Whether the line stays although similar actors are folded.
     stays: bool,
 }
 
@@ -104,7 +104,7 @@ struct Open {
     groups: HashMap<&'static str, usize>,
     /// The group of the last child, because most siblings are of one type.
     last: Option<(&'static str, usize)>,
-    /// The line behind which those below it stand.
+    /// The line after which the lines of its children come.
     behind: Option<usize>,
 }
 
@@ -115,7 +115,7 @@ struct Rows {
     candidates: Vec<Candidate>,
     groups: Vec<Group>,
     ill: usize,
-    /// What the search found.
+    /// The actors that the search found.
     found: Option<Top>,
 }
 
@@ -127,12 +127,12 @@ struct Handled {
     at: Option<Time>,
 }
 
-/// What the readers with one wish see.
+/// What the readers with the same wish see.
 #[derive(Debug, Default)]
 pub(super) struct Listing {
     pub(super) wish: Wish,
     pub(super) lines: Vec<Row>,
-    /// How many lines there was no room for.
+    /// How many lines were cut off.
     pub(super) cut: usize,
     /// How many actors the search found.
     pub(super) found: Option<usize>,
@@ -152,7 +152,7 @@ impl Listing {
         self.detail = None;
     }
 
-    /// Takes an actor in. Each comes before its children.
+    /// Records an actor. An actor is recorded before its children.
     pub(super) fn see(&mut self, sight: &Sight<'_>, path: &str, shown: &Shown) {
         self.rows.see(&self.wish, sight, path, shown);
     }
@@ -171,7 +171,7 @@ impl Listing {
             closing.tree(rows.candidates, rows.groups);
         }
         let Closing { handled, mut lines, .. } = closing;
-        // What is ill comes before what is well, if there is no room for all.
+        // If there is no room for all, actors with a problem come first.
         let mut spare = MOST.saturating_sub(lines.iter().filter(|line| line.kind.is_some()).count());
         let all = lines.len();
         lines.retain(|line| {
@@ -318,7 +318,7 @@ impl Closing<'_> {
         self.lines.push(row);
     }
 
-    /// The line of a group of which `first` is one, and its page.
+    /// Adds the line of a group, whose first actor has the line `first`, and the page of the group.
     fn group(&mut self, group: &mut Group, first: Row) {
         let id = (group.parent, group.actor_type);
         let known = self.before.and_then(|before| before.groups.get(&id));

@@ -31,11 +31,11 @@ const UNWATCHED: Duration = Duration::from_secs(5);
 /// Looks take at most one of this many parts of the time, so that they do not slow a large system down.
 const PARTS_WATCHED: u32 = 50;
 const PARTS_UNWATCHED: u32 = 200;
-/// Between two glances for readers who wish to see something else, so many times as long passes as the former one took.
+/// The pause between two glances for new readers, in multiples of the time that the earlier glance took.
 const PARTS_OF_GLANCES: u32 = 4;
-/// So long after the last request somebody still reads.
+/// How long after the last request the console counts as being read.
 const READING: Duration = Duration::from_secs(10);
-/// How many events are taken up before the thread looks for other work.
+/// How many events the thread takes in before it checks for other work.
 const EVENTS_AT_ONCE: usize = 1_024;
 /// How long the streams have to send the last view.
 const LAST_WORDS: Duration = Duration::from_millis(500);
@@ -46,7 +46,7 @@ pub(super) struct Shared {
     pub(super) hosts: Vec<String>,
     /// `None`: the console changes nothing.
     pub(super) actions: Option<Actions>,
-    /// What the last look found.
+    /// The result of the last look.
     latest: Mutex<Arc<View>>,
     outlets: Outlets,
     pub(super) streams: AtomicUsize,
@@ -63,7 +63,7 @@ impl Shared {
         Arc::clone(&self.latest.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Replaces what the last look found. The former view is dropped outside the lock.
+    /// Replaces the result of the last look. The earlier view is dropped outside the lock.
     fn found(&self, view: View) -> Arc<View> {
         let view = Arc::new(view);
         let former =
@@ -72,7 +72,7 @@ impl Shared {
         view
     }
 
-    /// What the last look found. If that is older than a second, a look is taken first, unless looks take so long that none is due.
+    /// What the last look found. If it is older than a second, a look is taken first, unless looks take so long that none is due.
     pub(super) async fn fresh(&self) -> Arc<View> {
         let mut answered = pin!(self.answered.notified());
         answered.as_mut().enable();
@@ -85,7 +85,7 @@ impl Shared {
         self.latest()
     }
 
-    /// From where the readers with this wish read. What they read first comes soon.
+    /// The outlet for the readers with this wish. If it is new, its first page comes soon.
     pub(super) fn outlet(&self, wish: Wish) -> Arc<Outlet> {
         let outlet = self.outlets.of(wish);
         self.asked();
@@ -122,8 +122,8 @@ impl Running {
         self.address
     }
 
-    /// The address of the page with the first token in its fragment, which a browser does not send. Whoever has it may change the
-    /// system. `None` if it does not listen by TCP, or if no actions were allowed.
+    /// The address of the page with the first token in its fragment, which a browser does not send. Everybody who
+    /// has the address may change the system. `None` if it does not listen by TCP, or if no actions were allowed.
     pub fn operator_url(&self) -> Option<String> {
         let token = self.shared.actions.as_ref()?.first()?;
         Some(format!("http://{}/#token={}", self.address?, token.secret()))
@@ -192,7 +192,7 @@ async fn keep_watching(mut watch: Watch, shared: &Shared) {
     let mut readers = Readers::default();
     let mut looked = Instant::now();
     let mut asked_at: Option<Instant> = None;
-    // From when on a glance for new readers may be taken.
+    // The earliest time of the next glance for new readers.
     let mut rested = looked;
     loop {
         let is_read =
@@ -207,7 +207,7 @@ async fn keep_watching(mut watch: Watch, shared: &Shared) {
                     let Some(event) = watch.events().try_recv() else { break };
                     watch.happened(event);
                 }
-                // Readers are served also while events come faster than they are taken up.
+                // So that readers are served even while events arrive faster than they are taken in.
                 tokio::task::yield_now().await;
             }
             Next::Event(None) => break,
@@ -235,7 +235,7 @@ async fn keep_watching(mut watch: Watch, shared: &Shared) {
             }
         }
     }
-    // What happened until the end, beside the actors as they were before it.
+    // The last view: all events until the end, and the actors as they were before it.
     readers.update(&shared.outlets);
     watch.look();
     let ended = Some(how_it_ended(watch.system()).await);
@@ -244,7 +244,7 @@ async fn keep_watching(mut watch: Watch, shared: &Shared) {
     shared.outlets.end(&shared.system, &view);
 }
 
-/// The time between two looks, if the last one took so long.
+/// The time between two looks, if the last look took `took`.
 fn interval(is_read: bool, took: Duration) -> Duration {
     if is_read { WATCHED.max(took * PARTS_WATCHED) } else { UNWATCHED.max(took * PARTS_UNWATCHED) }
 }

@@ -11,7 +11,7 @@ const COLUMNS: usize = 80;
 /// How many failures are listed.
 const FAILURES: usize = 10;
 
-/// A look that is older than this says so.
+/// The text says how old the look is if it is older than this.
 pub(super) const FRESH: Duration = Duration::from_secs(1);
 
 /// The cards, then the last failures, as a look found them that began `age` ago.
@@ -199,7 +199,7 @@ mod tests {
         assert!(text("shop", &view, Duration::ZERO).contains("All is well"));
     }
 
-    /// Whoever reads a countdown must know from when it counts.
+    /// The reader of a countdown must know when it began.
     #[test]
     fn a_look_that_is_not_fresh_says_how_old_it_is() {
         let view = View { actors: 3, ..View::default() };

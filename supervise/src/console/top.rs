@@ -9,8 +9,9 @@ use super::sight::Time;
 /// How many lines a page has.
 pub(super) const PAGE: usize = 100;
 
-/// What makes one come before another: that it has the very name that is searched for, that it is ill, how many messages wait, for how long, how often it restarted. Of those that are
-/// alike the one that was seen first comes first.
+/// The order of the lines. First comes an actor that has exactly the name that is searched for, then an actor with
+/// a problem, then the actor with more waiting messages, with older ones, or with more restarts. Of equal actors,
+/// the one that was seen first comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Badness {
     pub(super) is_named: bool,
@@ -20,7 +21,7 @@ pub(super) struct Badness {
     pub(super) restarts: u32,
 }
 
-/// A line, and what its actor has handled.
+/// A line, and how many messages its actor has handled.
 #[derive(Debug)]
 pub(super) struct Ranked {
     rank: (Badness, Reverse<usize>),
@@ -54,7 +55,7 @@ impl Ord for Ranked {
 pub(super) struct Top {
     pub(super) page: usize,
     worst: BinaryHeap<Reverse<Ranked>>,
-    /// How many were seen.
+    /// How many actors were seen.
     pub(super) seen: usize,
 }
 

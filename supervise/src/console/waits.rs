@@ -1,6 +1,7 @@
-//! Who waits for whom, as a look found it: roots, chains and circles.
+//! Which actors wait for which, as a look found it: roots, chains and circles.
 //!
-//! Only actors that are long in one message, or not running, are links. So the memory follows the harm and not the size of the system.
+//! Only actors that have been in one message for long, or are not running, are links. So the memory depends on the
+//! number of problems and not on the size of the system.
 //!
 //! Rule 22.9.
 
@@ -10,11 +11,11 @@ use std::time::Duration;
 
 use super::sight::{Sight, Time};
 
-/// So long in one message makes a link.
+/// How long an actor is in one message before it becomes a link.
 pub(super) const LINK: Duration = Duration::from_secs(1);
 /// How many links there are.
 const MOST: usize = 4_096;
-/// How many circles are told.
+/// How many circles are shown.
 const CIRCLES: usize = 8;
 /// How many actors of a chain, or before one, are named.
 pub(super) const NAMED: usize = 20;
@@ -27,9 +28,9 @@ pub(super) struct Link {
     pub(super) since: Time,
     /// How many messages wait in its mailbox.
     pub(super) messages: usize,
-    /// For whom it waits.
+    /// The actors that it waits for.
     to: Vec<u64>,
-    /// Who waits for it.
+    /// The actors that wait for it.
     askers: Vec<u64>,
     in_circle: bool,
 }
@@ -52,11 +53,11 @@ impl Link {
 #[derive(Debug, Default)]
 pub(super) struct Waits {
     of: HashMap<u64, Link>,
-    /// Each from one of its actors over the one for which that waits.
+    /// Each circle begins with one of its actors; each actor waits for the next one.
     pub(super) circles: Vec<Vec<u64>>,
 }
 
-/// What waits for an actor, directly and through others.
+/// The actors that wait for one actor, directly and through others.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Behind {
     pub(super) actors: usize,
@@ -90,7 +91,7 @@ impl Waits {
         to.iter().filter_map(|to| Some((*to, self.get(*to)?)))
     }
 
-    /// All have been noted.
+    /// Called when all links have been noted.
     pub(super) fn close(&mut self) {
         let mut edges: Vec<(u64, u64)> = Vec::new();
         for (&from, link) in &self.of {
@@ -106,7 +107,8 @@ impl Waits {
         self.find_circles();
     }
 
-    /// Takes away those that wait for no link, then those that waited for these, and so on: what is left leads into a circle.
+    /// Removes the links that wait for no link, then those that waited for these, and so on. The remaining links
+    /// lead into a circle.
     fn find_circles(&mut self) {
         let mut waits: HashMap<u64, usize> = self.of.keys().map(|&key| (key, self.targets(key).count())).collect();
         let mut free: Vec<u64> = waits.iter().filter(|(_, targets)| **targets == 0).map(|(&key, _)| key).collect();
@@ -148,11 +150,11 @@ impl Waits {
         }
     }
 
-    /// What waits for an actor.
+    /// The actors that wait for an actor.
     pub(super) fn behind(&self, key: u64) -> Behind {
         let mut behind = Behind::default();
         let Some(own) = self.get(key) else { return behind };
-        // Each with the one for which it waits. What is found last is farthest.
+        // Each actor with the one that it waits for. The one that is found last is farthest away.
         let mut via: HashMap<u64, u64> = HashMap::new();
         let mut ahead = VecDeque::from([key]);
         let mut farthest = key;
@@ -176,7 +178,7 @@ impl Waits {
         behind
     }
 
-    /// Who waits for it, and who for those: each with how far it is away, the nearest first.
+    /// The actors that wait for it, directly or through others, each with its distance. The nearest comes first.
     pub(super) fn askers(&self, key: u64) -> Vec<(usize, &Link)> {
         let mut found = Vec::new();
         let mut known = HashSet::from([key]);

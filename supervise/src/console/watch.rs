@@ -52,7 +52,7 @@ impl Watch {
         self.look_for(&mut []);
     }
 
-    /// A look, with what readers wish to see of it.
+    /// Takes a look, and shows the readers what they wish to see of it.
     pub(super) fn look_for(&mut self, listings: &mut [Listing]) {
         while let Some(event) = self.events.try_recv() {
             self.happened(event);
@@ -72,7 +72,7 @@ impl Watch {
         }
     }
 
-    /// What readers wish to see, before the next look: nothing is counted from it.
+    /// Shows readers what they wish to see before the next look. Nothing is counted from this.
     pub(super) fn glance_for(&mut self, listings: &mut [Listing]) {
         let glance = self.collector.glance(self.system.uptime(), listings);
         walk(&self.system, glance);
@@ -114,7 +114,7 @@ impl fmt::Debug for Watch {
 /// Also returns whether the user guardian runs, so that the system is not ending.
 fn walk(system: &ActorSystem, mut look: Look<'_>) -> (Option<View>, bool) {
     let mut runs = false;
-    // How the actors above supervise, from the root down.
+    // How the actors above the current one supervise, from the root down.
     let mut above: Vec<(Strategy, DeciderTable)> = Vec::new();
     let mut choosers: Vec<(usize, Chooser)> = look
         .wishes()
@@ -130,7 +130,7 @@ fn walk(system: &ActorSystem, mut look: Look<'_>) -> (Option<View>, bool) {
             if chooser.see(glimpse, look.path()) {
                 let detail = chooser.detail(glimpse, &sight, look.path(), &shown);
                 look.choose(*at, detail);
-            } else if chooser.is_above(glimpse) {
+            } else if chooser.pass(glimpse) {
                 look.add_below(*at, glimpse.waiting() + glimpse.stashed());
             }
         }

@@ -1,4 +1,5 @@
-//! What one reader asks for beside what all see: `?by=type&search=gate&focus=/user/a&open=/user/b&shut=/user/c`.
+//! What one reader asks for in addition to what all readers see:
+//! `?by=type&search=gate&focus=/user/a&open=/user/b&shut=/user/c`.
 //!
 //! Rule 22.8.
 
@@ -9,7 +10,7 @@ pub(super) struct Wish {
     pub(super) by_type: bool,
     /// In lower case. Empty: everything.
     pub(super) search: String,
-    /// The path of the actor about which more is told.
+    /// The path of the actor whose details are shown.
     pub(super) focus: Option<String>,
     /// Groups of alike actors that are shown, and actors whose children are shown although they are within such a group.
     open: Vec<Open>,
@@ -17,20 +18,21 @@ pub(super) struct Wish {
     shut: Vec<String>,
 }
 
-/// `/user/storefront//Session#2`: the third page of the children of that type; without a page the first, and without a type an actor.
+/// `/user/storefront//Session#2`: the third page of the children of that type. Without a page it is the first
+/// page, and without a type an actor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Open {
     what: String,
     page: usize,
 }
 
-/// How much may be asked for.
+/// How many paths a reader may ask for.
 const MOST_OPEN: usize = 32;
 const MOST_PAGES: usize = 100;
 const LONGEST: usize = 2_048;
 
 impl Wish {
-    /// What is not understood is left out.
+    /// Parts that are not understood are left out.
     pub(super) fn of(query: &str) -> Self {
         let mut wish = Self::default();
         for (key, value) in query.split('&').filter_map(|pair| pair.split_once('=')) {
@@ -64,7 +66,7 @@ impl Wish {
         self.open.iter().find(|open| is_it(&open.what)).map(|open| open.page)
     }
 
-    /// Whether nothing is opened, so that there is no need to ask for each actor.
+    /// Whether nothing is opened, so that no actor needs a check.
     pub(super) fn opens_nothing(&self) -> bool {
         self.open.is_empty() && self.focus.is_none()
     }
@@ -81,7 +83,7 @@ impl Wish {
     }
 }
 
-/// The value of a query's field. What is no text in UTF-8 becomes empty.
+/// The value of a query's field. A value that is not valid UTF-8 counts as empty.
 fn decoded(value: &str) -> String {
     let mut bytes = Vec::with_capacity(value.len());
     let mut rest = value.bytes();

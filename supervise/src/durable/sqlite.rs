@@ -35,17 +35,18 @@ const RESERVE: u64 = 8 << 20;
 /// A message is accepted when the file is synced, so it survives the end of the process and of the machine, if the disk keeps
 /// what it has synced.
 ///
-/// Three files stand beside the file, with its name and an ending: `-wal` is SQLite's log, `-marks` says what is being
-/// handled, and `-reserve` takes 8 MB so that messages can be handled when the disk is full. While a process has the store open,
-/// or after it has died, the file is nothing without `-wal` and `-marks`; after a clean end it may be moved alone.
+/// Three files stand beside the file, with its name and an ending: `-wal` is SQLite's log, `-marks` says what is
+/// being handled, and `-reserve` takes 8 MB so that messages can be handled when the disk is full. While a process
+/// has the store open, or after it has died, the file is incomplete without `-wal` and `-marks`. After a clean end
+/// it may be moved alone.
 ///
 /// A thread of its own does the work. Dropping an open store blocks until its last call has ended, and is an unclean end.
 ///
 /// # Damage
 ///
-/// The store opens only if all it had accepted is there: rule 27.14 of the [semantics](crate::docs::semantics). It notices a
-/// damaged message, a missing number, and an end that was cut off. What it does not notice is an end that was cut off together
-/// with the marks.
+/// The store opens only if all it had accepted is there: rule [27.14](crate::docs::semantics#rule-27.14). It
+/// notices a damaged message, a missing number, and a file whose end was cut off. It does not notice if the end
+/// was cut off together with the marks.
 pub struct SqliteStore {
     place: Place,
     settings: Settings,
@@ -146,7 +147,7 @@ impl SqliteStore {
         let (answer, done) = oneshot::channel();
         let job = Job::Work(Box::new(move |engine| {
             if let Some(engine) = engine {
-                // The runtime awaits every call, so somebody listens.
+                // The runtime awaits every call, so the receiver exists.
                 let _ = answer.send(work(engine));
             }
         }));
@@ -219,7 +220,7 @@ impl Drop for SqliteStore {
     fn drop(&mut self) {
         if let Some(Worker { jobs, thread }) = self.worker.take() {
             drop(jobs);
-            // It ends when it has no more work. If it panicked, its panic has been reported.
+            // The thread ends when it has no more work. If it panicked, the panic has been reported.
             let _ = thread.join();
         }
     }
@@ -231,7 +232,7 @@ impl fmt::Debug for SqliteStore {
     }
 }
 
-/// What the thread does when a store is not open any more, and its file is free again.
+/// Called on the thread when the store is closed and its file is free again.
 enum After {
     Refused(OpenAnswer, StoreError),
     OpenAgain(OpenAnswer),
@@ -259,7 +260,7 @@ fn serve(place: &Place, settings: &Settings, inbox: &mpsc::Receiver<Job>) {
         match serve_open(place, settings, inbox, answer) {
             After::Refused(answer, error) => answer(Err(error)),
             After::OpenAgain(answer) => again = Some(answer),
-            // Nobody waits any more if the runtime is gone.
+            // If the runtime is gone, nobody waits for the answer.
             After::Closed(answer, closed) => drop(answer.send(closed)),
             After::Dropped => return,
         }

@@ -26,7 +26,7 @@ fn sight(pushed: u32, waiting: usize, handling: bool) -> Sight<'static> {
     }
 }
 
-/// A mailbox in which every message has the time at which it came.
+/// A mailbox that knows when each of its messages arrived.
 struct Truth {
     now: Time,
     pushed: u32,
@@ -97,7 +97,7 @@ fn con_09_ages_lie_within_one_look_of_the_truth() {
 }
 
 #[test]
-fn who_is_not_busy_leaves_no_mark_and_there_are_no_more_than_so_many() {
+fn an_idle_actor_leaves_no_mark_and_the_number_of_marks_is_bounded() {
     let mut marks = Marks::default();
     marks.begin();
     for key in 0..MOST as u64 + 10 {

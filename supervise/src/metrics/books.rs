@@ -1,6 +1,5 @@
-//! The value of each series, and what the recorder has been told of it.
-//!
-//! A counter is told how much it has grown, so it never falls, whatever a look finds. A gauge that a look does not set is told 0.
+//! The value of each series, and which value the recorder already has. The recorder is told how much a counter has
+//! grown, so a counter never falls, whatever a look finds. A gauge that a look does not set becomes 0.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -38,7 +37,7 @@ impl Books {
         self.count(series, values).now += more;
     }
 
-    /// Sets the total of a counter. One that is less than before is not told.
+    /// Sets the total of a counter. The recorder is not told of a total that is less than before.
     pub(super) fn total(&mut self, series: Series, values: Values, total: u64) {
         self.count(series, values).now = total;
     }
@@ -58,7 +57,7 @@ impl Books {
         histogram!(series.name, self.labels(series, &values)).record(value);
     }
 
-    /// What the counters are now was before the measuring began: the recorder is told what comes on top.
+    /// Makes the present values of the counters their start: the recorder is only told what is added from now on.
     pub(super) fn begin_here(&mut self) {
         for (_, count) in self.counters.values_mut() {
             count.told = count.now;

@@ -1,4 +1,4 @@
-//! Measures: what a look finds, what the tally counted, and what events told.
+//! Measures a system by looks, by the tally, and by events.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -17,17 +17,17 @@ use super::wraps::Wraps;
 use crate::marks::Marks;
 use crate::sight::Sight;
 
-/// So long in one message, with another one waiting, is stuck.
+/// An actor is stuck if it is in one message for this long while others wait.
 const STUCK: Duration = Duration::from_secs(5);
-/// So long in one message, never at an await point, blocks a thread.
+/// An actor blocks a thread if it is in one message for this long without being at an await point.
 const BLOCKING: Duration = Duration::from_secs(1);
 
 const STATES: [&str; 6] = ["starting", "running", "failed", "backoff", "suspended", "stopping"];
 
 /// Measures a system when it is told to. [`Metrics::by_hand`](super::Metrics::by_hand) makes it.
 ///
-/// What it says of ages lies within one look of the truth, so look often. A system may publish 4096 events between two looks before
-/// some are missed, and counted as such.
+/// Ages are exact to within the time between two looks, so look often. A system may publish 4096 events between
+/// two looks before some are missed, and counted as such.
 pub struct Meter {
     system: ActorSystem,
     events: Events,
@@ -36,12 +36,12 @@ pub struct Meter {
     wraps: Wraps,
     paths: Paths,
     books: Books,
-    /// What the actors of each type have handled, those that have ended and those that the look found.
+    /// How many messages the actors of each type have handled, including those that have ended.
     messages: HashMap<&'static str, u64>,
     took: Duration,
 }
 
-/// What a look found of the actors of one type.
+/// What a look found out about the actors of one type.
 #[derive(Debug, Default)]
 struct Found {
     states: [usize; STATES.len()],
@@ -74,14 +74,15 @@ impl Meter {
         meter
     }
 
-    /// An earlier meter of the system may have told what there is so far.
+    /// Begins with the present values, because an earlier meter of the system may have reported what led to them.
     fn begin_here(&mut self) {
         self.enter_lives();
         self.see_all();
         self.books.begin_here();
     }
 
-    /// Takes up the events since the last look, looks at each actor, and tells the recorder. Once the system has ended, all gauges are 0.
+    /// Takes in the events since the last look, looks at each actor, and tells the recorder. Once the system has
+    /// ended, all gauges are 0.
     ///
     /// It takes time in proportion to the number of actors. None of them is held up for longer than it takes to list 1024 children
     /// (rule [24.1](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-24.1)).
@@ -91,7 +92,8 @@ impl Meter {
         }
         let began = Instant::now();
         self.books.clear_gauges();
-        // Before the look: an actor that ends meanwhile is counted at the next one, and none is counted twice.
+        // Before the look, so that no actor is counted twice: an actor that ends during the look is counted at the
+        // next one.
         self.enter_lives();
         let types = self.see_all();
         if !self.system.has_terminated() {
@@ -112,7 +114,7 @@ impl Meter {
         &mut self.events
     }
 
-    /// What the tally counted. Totals of messages still lack those of the actors that are there.
+    /// Enters what the tally has counted. The totals of messages do not yet include those of living actors.
     fn enter_lives(&mut self) {
         let mut totals: HashMap<&'static str, Lives> = HashMap::new();
         for (actor_type, lives) in self.tally.lives() {
@@ -255,7 +257,7 @@ fn state(glimpse: &Glimpse) -> usize {
         NodeState::Failed => 2,
         NodeState::Suspended => 4,
         NodeState::Stopping => 5,
-        // Nothing else is looked at.
+        // The look uses no other field.
         _ => 1,
     }
 }
@@ -280,8 +282,21 @@ fn reason(reason: DeadLetterReason) -> &'static str {
         DeadLetterReason::TooManyChildren => "too_many_children",
         DeadLetterReason::StashFull => "stash_full",
         DeadLetterReason::Quarantined => "quarantined",
+        DeadLetterReason::Abandoned => "abandoned",
         DeadLetterReason::CircuitOpen => "circuit_open",
         DeadLetterReason::NotFound => "not_found",
+        #[cfg(feature = "durable")]
+        DeadLetterReason::NotAccepted => "not_accepted",
+        #[cfg(feature = "durable")]
+        DeadLetterReason::Damaged => "damaged",
+        #[cfg(feature = "durable")]
+        DeadLetterReason::CrashedTheProcess => "crashed_the_process",
+        DeadLetterReason::Unreachable => "unreachable",
+        DeadLetterReason::TooLarge => "too_large",
+        DeadLetterReason::Unsendable => "unsendable",
+        DeadLetterReason::UnknownMessage => "unknown_message",
+        DeadLetterReason::Untrusted => "untrusted",
+        DeadLetterReason::Undecodable => "undecodable",
         _ => "unknown",
     }
 }
@@ -289,4 +304,38 @@ fn reason(reason: DeadLetterReason) -> &'static str {
 #[expect(clippy::cast_precision_loss, reason = "exact up to 2^53")]
 pub(super) fn float(number: usize) -> f64 {
     number as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rule 24.3.
+    #[test]
+    fn every_reason_of_a_dead_letter_has_a_name_of_its_own() {
+        let reasons = [
+            DeadLetterReason::Stopped,
+            DeadLetterReason::MailboxFull,
+            DeadLetterReason::StashFull,
+            DeadLetterReason::Quarantined,
+            DeadLetterReason::Abandoned,
+            DeadLetterReason::CircuitOpen,
+            DeadLetterReason::NotFound,
+            #[cfg(feature = "durable")]
+            DeadLetterReason::NotAccepted,
+            #[cfg(feature = "durable")]
+            DeadLetterReason::Damaged,
+            #[cfg(feature = "durable")]
+            DeadLetterReason::CrashedTheProcess,
+            DeadLetterReason::Unreachable,
+            DeadLetterReason::TooLarge,
+            DeadLetterReason::Unsendable,
+            DeadLetterReason::UnknownMessage,
+            DeadLetterReason::Untrusted,
+            DeadLetterReason::Undecodable,
+        ];
+        let names: std::collections::BTreeSet<_> = reasons.iter().map(|&of| reason(of)).collect();
+        assert_eq!(names.len(), reasons.len(), "{names:?}");
+        assert!(!names.contains("unknown"), "{names:?}");
+    }
 }

@@ -56,8 +56,8 @@ impl Metrics {
         Self { system: system.clone(), interval: INTERVAL, paths: Vec::new() }
     }
 
-    /// Looks this often, and not every ten seconds. A look of a large system takes long: whatever is said here, looking takes at most a
-    /// two hundredth of the time.
+    /// Looks this often, and not every ten seconds. A look at a large system takes long: whatever the interval is,
+    /// looks take at most a two hundredth of the time.
     pub fn every(self, interval: Duration) -> Self {
         Self { interval, ..self }
     }
@@ -84,7 +84,8 @@ impl Metrics {
         running::start(self)
     }
 
-    /// Measures only when it is told to: in a test, or in a task of the program. The recorder is that of the thread that looks.
+    /// Returns a meter that measures only when it is told to: in a test, or in a task of the program. The recorder
+    /// is that of the thread that looks.
     pub fn by_hand(self) -> Meter {
         Meter::new(&self.system, self.paths)
     }

@@ -11,10 +11,10 @@ use super::series::{PATH_FAILURES, PATH_MAILBOX, PATH_MESSAGES, PATH_RESTARTS};
 /// How many paths have series of their own.
 pub(super) const MOST: usize = 64;
 const OTHER: &str = "other";
-/// Of how many actors that no look has found yet the failures are kept until the next one.
+/// How many actors that no look has found yet may have failures that are kept until the next look.
 const MOST_UNSEEN: usize = 4_096;
 
-/// What a look found of an actor at a path.
+/// What a look found out about an actor at a path.
 #[derive(Debug, Clone, Copy)]
 struct Last {
     messages: u32,
@@ -57,7 +57,7 @@ impl Paths {
         let now = Last { messages, restarts: glimpse.restarts(), look: self.look };
         let before = self.last.insert(key, now).unwrap_or(Last { messages: 0, restarts: 0, ..now });
         let more = now.messages.wrapping_sub(before.messages);
-        // A message that was given back was counted already.
+        // A number that has fallen means that a message was given back. It was already counted.
         let more = if more < u32::MAX / 2 { more } else { 0 };
         books.add(PATH_MESSAGES, vec![path.clone()], more.into());
         books.add(PATH_RESTARTS, vec![path.clone()], now.restarts.saturating_sub(before.restarts).into());
@@ -78,7 +78,8 @@ impl Paths {
         self.unseen.clear();
     }
 
-    /// An actor failed. Whether it is one of those that are asked for is known once a look has found it.
+    /// Counts the failure of an actor. Only a look knows whether the actor matches a selection, so the failure of
+    /// an unknown actor is kept until then.
     pub(super) fn failed(&mut self, key: u64, path: &str, books: &mut Books) {
         if self.last.contains_key(&key) {
             let path = self.label(path);

@@ -17,28 +17,28 @@ use tokio::time::{Instant, sleep_until};
 use super::Metrics;
 use super::meter::Meter;
 
-/// A look takes one of so many parts of the time.
+/// Looks take at most one of this many parts of the time.
 const PARTS: u32 = 200;
-/// No interval is longer: the clock ends somewhere.
+/// The longest interval. A much longer one would be beyond the range of the clock.
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
-/// How many events are taken up before the thread looks for other work.
+/// How many events the thread takes in before it checks for other work.
 const EVENTS_AT_ONCE: usize = 1_024;
 
 /// Metrics that are measured. Dropping it changes nothing: they are measured until their system ends or [`stop`](Self::stop) is called.
 #[derive(Clone)]
 pub struct Running {
     stop: Arc<Notify>,
-    /// Whether the thread has told the last values.
+    /// Whether the recorder has the last values.
     ended: watch::Receiver<bool>,
 }
 
 impl Running {
-    /// Stops measuring soon. The system goes on, and the series keep their last values.
+    /// Stops measuring soon. The system continues to run, and the series keep their last values.
     pub fn stop(&self) {
         self.stop.notify_one();
     }
 
-    /// Waits until the last values have been told: after the end of the system or [`stop`](Self::stop).
+    /// Waits until the recorder has the last values, after the end of the system or [`stop`](Self::stop).
     ///
     /// # Cancel safety
     ///
@@ -78,7 +78,7 @@ enum Next {
     Stopped,
 }
 
-/// Until the system ends or this is stopped.
+/// Measures until the system ends or the measuring is stopped.
 async fn keep_measuring(meter: &mut Meter, interval: Duration, stopped: &Notify) {
     let mut looked = Instant::now();
     loop {

@@ -1,4 +1,4 @@
-//! Which metrics there are. The one table from which help texts, tests and documentation follow.
+//! The metrics. Help texts, tests and documentation follow from this one table.
 
 use metrics::{Unit, describe_counter, describe_gauge, describe_histogram};
 

@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
-/// Half of all numbers. A number that falls by more has wrapped; one that falls by less was corrected.
+/// Half of the range. A number that falls by more than this has wrapped; one that falls by less was corrected.
 const HALF: u32 = 1 << 31;
 
 #[derive(Debug)]
 struct Large {
     last: u32,
-    /// What the wraps so far amount to.
+    /// The sum of the wraps so far: a multiple of 2³².
     base: u64,
     actor_type: &'static str,
     look: u64,
@@ -18,7 +18,7 @@ struct Large {
 #[derive(Debug, Default)]
 pub(super) struct Wraps {
     of: HashMap<u64, Large>,
-    /// What the wraps of ended actors amount to.
+    /// The sums of the wraps of ended actors, by type.
     ended: HashMap<&'static str, u64>,
     look: u64,
 }
@@ -28,7 +28,7 @@ impl Wraps {
         self.look += 1;
     }
 
-    /// The whole number of an actor.
+    /// The number of an actor with its wraps added.
     pub(super) fn whole(&mut self, key: u64, actor_type: &'static str, number: u32) -> u64 {
         if number < HALF && !self.of.contains_key(&key) {
             return u64::from(number);
@@ -41,7 +41,7 @@ impl Wraps {
         large.base + u64::from(number)
     }
 
-    /// Those that this look did not find have ended.
+    /// Ends a look. Actors that it did not find have ended.
     pub(super) fn end(&mut self) {
         let Self { of, ended, look } = self;
         of.retain(|_, large| {
@@ -53,7 +53,7 @@ impl Wraps {
         });
     }
 
-    /// What the wraps of the ended actors of a type amount to.
+    /// The sum of the wraps of the ended actors of a type.
     pub(super) fn of_ended(&self, actor_type: &str) -> u64 {
         self.ended.get(actor_type).copied().unwrap_or(0)
     }

@@ -68,7 +68,7 @@ impl Flooded {
     fn flood(&mut self, ctx: &mut Context<Self>) -> Result<(), AsTold> {
         work(self.flood.handler);
         self.flood.handled.fetch_add(1, Ordering::Relaxed);
-        // A stopping actor need not be flooded.
+        // A stopping actor is no longer flooded.
         drop(ctx.me().flood().tell());
         if self.flood.fails_next.swap(false, Ordering::Relaxed) {
             self.see(What::Failed);

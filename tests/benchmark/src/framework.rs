@@ -90,7 +90,7 @@ pub trait Framework: Send + Sync + Sized + 'static {
         runtime.block_on(runtime.spawn(work)).expect("a workload that does not panic")
     }
 
-    /// Called on that runtime.
+    /// Starts the framework. Called on the runtime of the workload.
     fn start(flavour: Flavour) -> Self;
 
     /// How a counter is reached.
@@ -166,7 +166,7 @@ pub trait Framework: Send + Sync + Sized + 'static {
     ) -> impl Future<Output = Self::Family> + Send;
 }
 
-/// A supervisor's children, from outside.
+/// A handle to a supervisor's children for code outside actors.
 pub trait Family: Send + 'static {
     /// Makes a child fail.
     fn fail(&mut self, child: usize, cause: Cause) -> impl Future<Output = ()> + Send;

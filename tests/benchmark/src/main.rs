@@ -22,7 +22,7 @@ use options::Command;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    // A panic that a workload causes on purpose prints nothing.
+    // Panics that a workload causes on purpose are not printed.
     std::panic::set_hook(Box::new(|panic| {
         if panic.payload().downcast_ref::<&str>() != Some(&"as told") {
             eprintln!("{panic}");

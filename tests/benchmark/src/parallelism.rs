@@ -110,7 +110,7 @@ pub struct Extent {
     long_turns: u32,
     /// Asks from within a handler.
     blocking_asks: usize,
-    /// A scene that is not over by then will never be.
+    /// A scene that takes longer than this counts as hung.
     limit: Duration,
 }
 
@@ -179,12 +179,12 @@ pub fn one(scene: &str, actors: &str, threads: Threads, quick: bool) -> Result<(
     samples.sort();
     let figures = [0.5, 0.99, 1.0].map(|share| percentile(&samples, share).as_nanos().to_string());
     println!("{}", figures.join(" "));
-    // Nothing that is left is worth taking down in order, and what is stalled could not be.
+    // Exits without an orderly shutdown, because a stalled handler would block it.
     std::io::stdout().flush()?;
     std::process::exit(0)
 }
 
-/// p50, p99 and the longest time, in nanoseconds. `None` if the scene did not finish.
+/// p50, p99 and the longest time of a scene, in nanoseconds. `None` if the scene did not finish.
 type Figures = Option<[f64; 3]>;
 
 /// Where p99 stands among them.

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// No measurement takes longer, unless it hangs.
+/// A measurement that takes longer than this counts as hung.
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// Runs this program again and returns its output.

@@ -17,7 +17,7 @@ use crate::services::{BATCH, KEYS, TOGETHER};
 pub enum Workload {
     /// One task tells a counter, and lets others run after every 256 messages.
     Tell1,
-    /// Four tasks do.
+    /// The same with four tasks.
     Tell4,
     /// One task tells a counter millions of messages without yielding.
     TellFlood,
@@ -27,11 +27,11 @@ pub enum Workload {
     TellBounded,
     /// One task asks a counter again and again.
     Ask,
-    /// 64 tasks do.
+    /// The same with 64 tasks.
     Ask64,
     /// One task asks a counter that lets its askers run the handler, if the framework has such a feature.
     AskInline,
-    /// 64 tasks ask one such.
+    /// The same with 64 tasks.
     Ask64Inline,
     /// An actor asks all its children at once and waits for their answers.
     Fan,
@@ -176,7 +176,7 @@ impl Workload {
         matches!(self, Self::AskTogether | Self::Pipe | Self::Lookup | Self::Batch)
     }
 
-    /// Memory is the same whoever runs the actors.
+    /// The runtime makes no difference to the memory.
     pub fn flavours(self) -> &'static [Flavour] {
         if self == Self::Idle { &[Flavour::CurrentThread] } else { &Flavour::ALL }
     }
@@ -239,9 +239,9 @@ async fn tell<F: Framework>(framework: &F, producers: u64, messages: u64, yield_
     stopwatch.nanoseconds_per_operation()
 }
 
-/// Among how many messages one is asked.
+/// One of this many messages is an ask.
 const ASK_ONE_IN: u64 = 16;
-/// How many actors get them.
+/// How many actors get the messages.
 const STORES: usize = 16;
 
 async fn mixed<F: Framework>(framework: &F, producers: u64, scale: &Scale) -> f64 {

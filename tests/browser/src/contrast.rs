@@ -1,7 +1,7 @@
 //! Contrast of texts, computed from the styles that the browser computed.
 
-/// A function's body for [`Browser::run`](crate::Browser::run): the texts whose contrast is below that of WCAG 2.2, level AA.
-/// Colours of the background are those of the nearest element that has an opaque one.
+/// The body of a function for [`Browser::run`](crate::Browser::run). It returns the texts whose contrast is below
+/// that of WCAG 2.2, level AA. Colours of the background are those of the nearest element that has an opaque one.
 pub const TOO_FAINT: &str = r#"
 const channels = color => (color.match(/[\d.]+/g) || [0, 0, 0, 0]).map(Number);
 const light = ([r, g, b]) => {

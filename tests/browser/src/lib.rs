@@ -18,12 +18,12 @@ use tokio::process::{Child, Command};
 use tokio::sync::{Mutex, MutexGuard};
 use url::{ParseError, Url};
 
-/// After so long a test fails instead of hanging.
+/// After this long, a test fails instead of hanging.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 /// How often the page is asked whether it shows what a test waits for.
 const GLANCE: Duration = Duration::from_millis(20);
 
-/// One browser runs at a time: several would take each other's time, and a test its patience.
+/// One browser runs at a time. Several would slow each other down until a test runs out of time.
 static TURN: Mutex<()> = Mutex::const_new(());
 
 /// A browser of one test. It ends with the test.
@@ -73,7 +73,7 @@ impl Browser {
                 break port.trim_end_matches('.').to_owned();
             }
         };
-        // Who does not read what it says blocks it.
+        // Its output must be read, or it blocks.
         tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
         let options = json!({
             "args": [
@@ -103,7 +103,7 @@ impl Browser {
         &self.client
     }
 
-    /// Ends it. A policy that the page broke fails the test.
+    /// Ends the browser. Fails the test if the page has violated its content security policy.
     pub async fn end(mut self) {
         let reports: Vec<_> =
             self.log().await.into_iter().filter(|line| line.contains("Content Security Policy")).collect();
@@ -117,7 +117,7 @@ impl Browser {
         self.client.goto(address).await.expect("it opens");
     }
 
-    /// What a function of the page with this body returns.
+    /// Runs a function with this body in the page, and returns its result.
     pub async fn run(&self, body: &str) -> Value {
         self.client.execute(body, Vec::new()).await.unwrap_or_else(|error| panic!("{body}: {error}"))
     }
@@ -136,7 +136,7 @@ impl Browser {
         }
     }
 
-    /// Waits until an element has a text.
+    /// Waits until an element has this text.
     pub async fn until_text(&self, selector: &str, text: &str) {
         let (selector, text) = (Value::from(selector), Value::from(text));
         self.until(&format!(
@@ -151,7 +151,7 @@ impl Browser {
         self.client.issue_cmd(Own("goog/cdp/execute", body)).await.expect("ChromeDriver forwards it")
     }
 
-    /// What the page wrote on its console, and what the browser reported of it.
+    /// The messages that the page wrote to its console, and those that the browser reported about it.
     pub async fn log(&self) -> Vec<String> {
         let lines =
             self.client.issue_cmd(Own("se/log", json!({ "type": "browser" }))).await.expect("it keeps a log");

@@ -68,12 +68,12 @@ async fn con_22_con_23_an_actor_is_restarted_and_stopped_from_the_page() {
     browser.until("!$('dialog').open && view.detail?.row.restarts === 1 && view.detail.below === 0").await;
     browser.until_text("#acted", "restart").await;
 
-    // It is on the timeline, and in the list below it.
+    // The action is on the timeline, and in the list below it.
     browser.until("document.querySelector('#timeline .hand')").await;
     browser.until_text("#failures", "restart by hand").await;
     browser.until_text("#failures", "by night shift").await;
 
-    // What has changed since is not touched.
+    // An actor that has changed in the meantime is left alone.
     browser.run("document.querySelector('[data-what=stop]').click(); asked.restarts = 0; $('yes').click()").await;
     browser.until_text("#refused", "has changed").await;
     browser.run("$('no').click()").await;
@@ -84,7 +84,7 @@ async fn con_22_con_23_an_actor_is_restarted_and_stopped_from_the_page() {
     browser.until("!document.querySelector('[data-path=\"/user/desk\"]') && $('acts').hidden").await;
     assert!(desk.actor_ref().has_ended());
 
-    // A token that is not right is forgotten.
+    // The page forgets a wrong token.
     browser.run("token = 'no'.repeat(10); asked = { ...asked }; act()").await;
     browser.until("token === null").await;
     assert_eq!(browser.run("return sessionStorage.length").await, Value::from(0));

@@ -39,14 +39,14 @@ async fn two_users_talk_and_a_bug_of_one_connection_is_mended_by_the_page() {
     submit(&browser, "name", "bob").await;
     browser.until_text("#status", "connected").await;
 
-    // What a user writes is text, whatever it looks like.
+    // A user's text is shown as text, even if it looks like HTML.
     browser.client().switch_to_window(ann.clone()).await.expect("it is there");
     until_line(&browser, "bob joined").await;
     submit(&browser, "text", "<b>darn</b> & hello").await;
     until_line(&browser, "ann: <b>d***</b> & hello").await;
     assert_eq!(browser.run("return document.querySelectorAll('#lines b').length").await, 0);
 
-    // A text at which the filter panics is refused. The next one is said.
+    // A text on which the filter panics is refused. The next text is accepted.
     submit(&browser, "text", "poison").await;
     until_line(&browser, "not said: the filter cannot read it").await;
     submit(&browser, "text", "I am still here").await;

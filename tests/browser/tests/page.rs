@@ -31,7 +31,7 @@ impl Night {
         Self { system, console, work: None }
     }
 
-    /// The shop of which much is wrong, at work.
+    /// The shop in which much is wrong, at work.
     async fn shop(sessions: usize) -> Self {
         let mut night = Self::quiet();
         let shop = Shop::open(&night.system, sessions).await.expect("it opens");
@@ -304,20 +304,20 @@ async fn con_08_the_page_names_the_root_of_a_chain() {
     browser.until_text("#detail h3", "conn-2").await;
     browser.until_text("#detail .waits", "ledger").await;
     browser.until_text("#rows", "waits for conn-2").await;
-    // Whose rule decided, and which: marked in the table.
+    // The rule that decided is marked in the table of its supervisor.
     browser
         .run("[...document.querySelectorAll('#rows tr')].find(e => e.textContent.includes('gateway')).click()")
         .await;
     browser.until_text("#detail .rules .hit", "io::Error → Restart(backoff(min = 1s, max = 30s").await;
     browser.until_text("#detail", "gateway → payments → /user").await;
-    // What ended, and how.
+    // The list of actors that ended, with their reasons.
     browser.run("document.querySelector('[data-tab=ended]').click()").await;
     browser.until_text("#ends", "stopped at its limit").await;
     browser.end().await;
     night.end().await;
 }
 
-/// What is in the table is read, not guessed, on a small notebook. CON-28.
+/// All columns of the table can be read on a small notebook. CON-28.
 #[tokio::test(flavor = "multi_thread")]
 async fn con_28_nothing_in_the_tree_is_cut_at_1280_pixels() {
     const CUT: &str = "[...document.querySelectorAll('#rows td, #rows .state, #rows em')].filter(e => e.scrollWidth > e.clientWidth && \
@@ -333,7 +333,7 @@ async fn con_28_nothing_in_the_tree_is_cut_at_1280_pixels() {
     night.end().await;
 }
 
-/// What is stuck has its lane, whatever the list shows. CON-17.
+/// A stuck actor has a lane on the timeline, whatever the list shows. CON-17.
 #[tokio::test(flavor = "multi_thread")]
 async fn con_17_what_is_stuck_is_on_the_timeline_in_every_list() {
     let night = Night::shop(0).await;
@@ -365,7 +365,7 @@ async fn con_08_the_page_names_the_actors_of_a_deadlock() {
         browser.until_text("#cards", name).await;
     }
     browser.run("document.querySelector('.card').click()").await;
-    // The card leads to one of the two, which waits for the other one.
+    // The card links to one of the two, which waits for the other.
     browser.until("/left|right/.test(document.querySelector('#detail .waits')?.textContent)").await;
     assert_eq!(browser.run("return document.querySelectorAll('.card').length").await, 1);
     browser.end().await;

@@ -1,4 +1,4 @@
-//! A small database server, its driver, and the faults that the harness does to it.
+//! A small database server, its driver, and the faults that the harness causes.
 //!
 //! The server is a process of its own. It writes the number of each order to a file, its table, and then answers. So a server that was
 //! killed loses nothing that it has confirmed. A line of the protocol is a number and `ok` or `rejected`; the first line of a connection
@@ -38,7 +38,7 @@ pub enum Kind {
 
 #[derive(Debug, thiserror::Error)]
 pub enum DbError {
-    /// The connection is of no use any more. Whether the database has executed the statement is not known.
+    /// The connection is broken. Nobody knows whether the database has executed the statement.
     #[error("the connection is gone: {0}")]
     Disconnected(#[from] io::Error),
     /// The database has rejected the statement, and the connection goes on.

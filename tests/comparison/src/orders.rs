@@ -86,7 +86,7 @@ struct Callers<S> {
 impl<S: Orders> Callers<S> {
     async fn start(settings: Settings) -> Arc<Self> {
         let service = Arc::new(S::start(settings).await);
-        // What the harness keeps itself is not to count as memory of the service.
+        // The harness's own data must not count as memory of the service.
         let answers = Mutex::new(Vec::with_capacity(50_000));
         let callers = Arc::new(Self { service, numbers: AtomicU64::new(0), answers });
         // All connections are there when each writer has written.

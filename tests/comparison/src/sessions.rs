@@ -114,7 +114,7 @@ async fn collisions<S: Sessions>(report: &mut Report) {
             let _it_waits = go_on.send(());
             continue;
         }
-        // Sent now, and accepted now or later: a version may have its callers wait until the session has ended.
+        // The message is sent now. A version may let its callers wait until the session has ended.
         let numbers = *last + 1..=*last + 3;
         *last += 3;
         let mut accepted = Box::pin(async {

@@ -1,4 +1,4 @@
-//! BKS, BKF: what becomes of messages, with a child and without one.
+//! BKS, BKF: what happens to messages, with a child and without one.
 
 use std::time::Duration;
 

@@ -247,7 +247,7 @@ async fn decided_by_user(act: Act, directive: Directive, fails_at: Option<u32>) 
         fuse.fail().tell().unwrap();
     }
     match directive {
-        // `/` stops everything. The system keeps the failure, to say how it ended.
+        // `/` stops everything. The system keeps the failure, so that it can say how it ended.
         Directive::Escalate => assert!(system.when_terminated().await.is_err()),
         Directive::Stop => {
             system.ended(&fuse).await;
@@ -306,8 +306,8 @@ fn a3_what_the_drop_of_a_reply_does_is_no_failure_of_its_actor() {
                 Fuse { malice: Arc::clone(&shared) }
             })
             .await;
-            // A reply that is told, so nobody waits for it; a reply to an asker that is gone; a reply to an
-            // asker that goes.
+            // Three replies: to a message that was told, to an asker that has gone, and to an asker that goes
+            // while the handler runs.
             fuse.give().tell().unwrap();
             drop(fuse.give().ask().unwrap());
             let late = fuse.give().ask().unwrap();

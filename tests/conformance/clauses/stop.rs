@@ -69,7 +69,7 @@ async fn s9_8_failures_of_children_are_not_decided_while_their_parent_ends(syste
     let work = worker.work(secs(2), failing("late")).ask().unwrap();
     system.settle().await;
     boss.actor_ref().stop();
-    assert!(matches!(work.await, Err(AskError::Failed(_))), "its asker learns of it all the same");
+    assert!(matches!(work.await, Err(AskError::Failed(_))), "its asker still learns of it");
     system.expect_terminated(&boss).await;
     assert_eq!(asked.load(Ordering::SeqCst), 0);
     assert_eq!(probe.all().await, ["worker works", "worker is done", "worker stops"]);

@@ -76,7 +76,7 @@ async fn s2_4_two_failing_ancestors_are_two_suspensions(system: &TestSystem) {
     assert_eq!((suspensions(&top), suspensions(&middle), suspensions(&leaf)), (1, 2, 2));
     leaf.ping().tell().unwrap();
     system.advance(secs(15)).await;
-    assert_eq!(probe.all().await, ["restarted for middle"], "restarted, and suspended all the same");
+    assert_eq!(probe.all().await, ["restarted for middle"], "restarted, and still suspended");
     assert_eq!((suspensions(&middle), suspensions(&leaf)), (1, 1));
     system.advance(secs(15)).await;
     assert_eq!(probe.all().await, ["restarted for top", "ping"]);

@@ -262,7 +262,7 @@ async fn s16_4_a_parent_that_watches_is_told_when_the_name_is_free_and_others_wh
     voice.all().await;
     fail(&actor, "boom");
     system.expect_restarts(&actor, 1).await;
-    assert_eq!(voice.all().await, ["child stops", "child starts"], "a restart is no end");
+    assert_eq!(voice.all().await, ["child stops", "child starts"], "a restart is not an end");
     actor.actor_ref().poison();
     assert_eq!(voice.all().await, ["child stops", "parent sees child gone"]);
 }

@@ -113,7 +113,7 @@ async fn con_23_by_hand_the_ref_and_mailbox_stay_and_the_limit_is_not_charged(sy
         restart(system, &any).unwrap();
         system.settle().await;
         system.advance(SECOND).await;
-        // Only this one, once, and what waited is handled by the new instance.
+        // Only this actor restarts, once, and the new instance handles the messages that waited.
         assert_eq!(seen.all().await, ["closed: restarted by hand, by ops, ByHand", "open", "sold 1"]);
     }
     assert_eq!((any.uid(), restarts(system, &any)), (uid, 3));

@@ -182,7 +182,8 @@ async fn con_15_a_branch_that_went_down_shows_its_way_and_its_end(system: &TestS
     system.allow_dead_letters();
 }
 
-/// CON-17, CON-18: what the console remembers is bounded and counted, and is available before anybody reads.
+/// CON-17, CON-18: the console remembers a bounded number of things and counts the others, and it does so before
+/// anybody reads.
 #[supervise::test]
 async fn con_16_con_17_con_24_texts_are_shown_once_or_not_at_all(system: &TestSystem) {
     let desk = system.spawn("desk", || Desk).unwrap();

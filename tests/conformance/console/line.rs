@@ -19,7 +19,7 @@ fn is_known(boom: &str) -> bool {
     boom == "known"
 }
 
-/// Fails as it is told to.
+/// Fails in the way that it is told to.
 #[actor]
 struct Gateway {
     fails_to_start: bool,
@@ -124,7 +124,7 @@ async fn con_14_a_row_ends_with_one_line_that_says_how_long_it_was(system: &Test
     system.expect_restarts(&gateway, 1).await;
 }
 
-/// Fails as it is told to, and cannot start eight times.
+/// Fails in the way that it is told to. Eight of its starts fail.
 #[actor]
 struct Feed {
     starts: u32,

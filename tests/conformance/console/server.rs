@@ -177,7 +177,7 @@ fn con_21_a_name_is_text_in_json_and_text() {
     runtime.block_on(system.terminate());
 }
 
-/// The stream's last view says how the system ended, and then nothing is served any more.
+/// The last view of the stream says how the system ended. After that, the console serves nothing.
 #[test]
 fn con_26_the_last_view_says_how_the_system_ended() {
     let (runtime, system) = system();

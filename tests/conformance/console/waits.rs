@@ -1,4 +1,5 @@
-//! Who waits for whom, limits of single rules, the stash, and what a reader may wish to see. Rules 22.3, 22.4, 22.8 and 22.9.
+//! Which actors wait for which, limits of single rules, the stash, and what a reader may wish to see. Rules 22.3,
+//! 22.4, 22.8 and 22.9.
 
 use supervise::console::{Console, Watch};
 use supervise::prelude::*;
@@ -45,7 +46,7 @@ impl Clerk {
         !self.open && matches!(message, ClerkMessage::Serve { .. })
     }
 
-    /// Ten seconds of thought.
+    /// Waits for ten seconds.
     #[handler]
     async fn think(&mut self) {
         tokio::time::sleep(secs(10)).await;
@@ -62,7 +63,7 @@ impl Clerk {
     }
 }
 
-/// The text after so many looks, with its lines joined.
+/// The text after this many looks, with its lines joined.
 async fn watched(system: &TestSystem, watch: &mut Watch, seconds: u64) -> String {
     for _ in 0..seconds {
         system.advance(secs(1)).await;

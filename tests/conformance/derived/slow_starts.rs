@@ -89,8 +89,8 @@ async fn z_52_a_group_restart_during_a_slow_start_does_not_end_the_row(system: &
     assert_eq!(delays.last(), Some(&30), "{delays:?}");
 }
 
-/// The row of an outage that is long over does not delay the restarts of the next one, though the failure between them was
-/// restarted without a backoff.
+/// The failures of an outage that is long over do not delay the restarts of the next outage, even if the failure
+/// between the two was restarted without a backoff.
 ///
 /// Rules 5.3 and 7.8.
 #[supervise::test]

@@ -23,7 +23,7 @@ async fn key_03_an_idle_child_is_passivated_and_one_in_use_is_not(system: &TestS
         assert_eq!(probe.next().await, "2.2 1");
         system.advance(Duration::from_secs(20)).await;
     }
-    assert_eq!(sessions.len(), 3, "nobody was idle for so long");
+    assert_eq!(sessions.len(), 3, "nobody was idle for that long");
     used.order(2).await.unwrap();
     assert_eq!(probe.next().await, "2.2 2");
     system.advance(IDLE / 4 + Duration::from_secs(30)).await;

@@ -1,4 +1,4 @@
-//! What is measured a second time, late, or never again.
+//! Systems that are measured a second time, late, or for the last time.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The exporter, and what it says.
+//! The exporter, and how to read its output.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -15,14 +15,14 @@ impl Exporter {
         Self(PrometheusBuilder::new().build_recorder())
     }
 
-    /// Looks, and reads what the exporter says then.
+    /// Takes a look, and reads the output of the exporter.
     pub(super) fn look(&self, meter: &mut Meter) -> Scrape {
         with_local_recorder(&self.0, || meter.look());
         Scrape::read(&self.0.handle().render())
     }
 }
 
-/// What was scraped.
+/// The series of one scrape.
 #[derive(Debug)]
 pub(super) struct Scrape {
     pub(super) help: BTreeMap<String, String>,

@@ -12,7 +12,7 @@ use tokio::runtime::Builder;
 use super::exporter::Scrape;
 use crate::fixture::Boom;
 
-/// After so long a test fails instead of hanging.
+/// After this long, a test fails instead of hanging.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 #[actor]
@@ -69,7 +69,7 @@ fn con_29_each_metric_is_scraped_with_its_name_kind_help_and_labels() {
         let metrics = Metrics::of(&system).every(PATIENCE).by_path("/user/shop").unwrap().start().unwrap();
         assert!(till.jam().await.is_err());
         till.wait().tell().unwrap();
-        // What it answers was sent after the message that waits.
+        // The answer was sent after the message that waits.
         system.spawn("other", || Shop).unwrap().till().await.unwrap();
         while !parked(&system) {
             tokio::task::yield_now().await;

@@ -1,4 +1,4 @@
-//! What is told is what is so.
+//! The metrics agree with what the actors did.
 
 use std::collections::BTreeMap;
 
@@ -95,7 +95,7 @@ async fn con_29_ten_thousand_anonymous_actors_make_no_series_and_none_is_missed(
     for visitor in &visitors {
         visitor.actor_ref().stop();
     }
-    // They come and go between two looks.
+    // These actors start and end between two looks.
     for _ in 0..10 {
         let visitor = desk.visitor().await.unwrap();
         visitor.stamp().await.unwrap();
@@ -283,7 +283,7 @@ async fn met_04_series_by_path_are_of_named_actors_and_at_most_64(system: &TestS
     assert_eq!(scrape.of("supervise_path_messages_total").count(), 65);
     scrape.expect("supervise_path_messages_total{path=\"/user/desk/clerk-0\"}", 1.0);
     scrape.expect("supervise_path_messages_total{path=\"other\"}", 6.0);
-    // Its successor goes on where it stopped.
+    // Its successor continues the count.
     clerks[0].actor_ref().stop();
     system.settle().await;
     let again = desk.clerk(names[0]).await.unwrap();

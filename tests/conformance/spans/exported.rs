@@ -23,7 +23,7 @@ impl Exported {
         Self { exporter, _provider: provider, _subscriber: subscriber }
     }
 
-    /// The spans that are closed, in the order in which they were.
+    /// The spans that are closed, in the order in which they were closed.
     pub(super) fn all(&self) -> Vec<SpanData> {
         self.exporter.get_finished_spans().unwrap()
     }

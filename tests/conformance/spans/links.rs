@@ -1,4 +1,4 @@
-//! What a span of a message has, and what it follows from.
+//! The fields of a span of a message, and the spans that it follows from.
 
 use std::future::pending;
 
@@ -210,7 +210,7 @@ async fn spn_05_origins_do_not_cut_a_batch_and_are_not_mixed_up(system: &TestSys
     one.in_scope(|| stock.open().tell().unwrap());
     stock.sell().send().instrument(two.clone()).await.unwrap();
     system.settle().await;
-    // Set aside, it is handled once `open` was, which comes after a batch.
+    // This message is set aside and handled after `open`, which comes after a batch.
     one.in_scope(|| stock.shut().tell().unwrap());
     one.in_scope(|| stock.sell().tell().unwrap());
     two.in_scope(|| stock.gather(4).tell().unwrap());
@@ -223,7 +223,7 @@ async fn spn_05_origins_do_not_cut_a_batch_and_are_not_mixed_up(system: &TestSys
     assert_eq!(of("Stock::gather"), [vec![id(&two), id(&two)], vec![id(&two)]], "one span for each batch");
     assert_eq!(of("Stock::open"), [vec![id(&one)], vec![]]);
     assert_eq!(of("Stock::shut"), [[id(&one)]]);
-    // The one that was set aside has lost its origin, and has no other one.
+    // The message that was set aside has lost its origin, and has not got another one.
     assert_eq!(of("Stock::sell"), [vec![id(&two)], vec![]]);
 }
 

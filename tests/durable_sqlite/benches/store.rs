@@ -1,4 +1,5 @@
-//! What `SqliteStore` accepts, beside one file that is synced and beside a bare SQLite loop with the same groups.
+//! How many messages per second `SqliteStore` accepts, in comparison with one file that is synced and with a bare
+//! SQLite loop with the same groups.
 //!
 //! ```text
 //! cargo bench -p supervise-tests-durable-sqlite
@@ -6,7 +7,7 @@
 //! ```
 //!
 //! A closed loop: all producers hand one message over, the group is stored, all are told, and so on. The three take turns, and the
-//! figures are the medians of the rounds and of their own ratios: absolute figures depend on the neighbours.
+//! figures are the medians of the rounds and of their own ratios: absolute figures depend on the load of the machine.
 
 use std::fs::File;
 use std::io::Write;
@@ -167,7 +168,7 @@ async fn backlog(folder: &Path) {
     );
 }
 
-/// What a mark costs before each handler.
+/// The cost of the mark before each handler.
 fn mark(folder: &Path, runtime: &tokio::runtime::Runtime) {
     let mut store = SqliteStore::new(folder.join("marks"));
     let opened = runtime.block_on(store.open(&Owner::new("bench"))).expect("it opens");

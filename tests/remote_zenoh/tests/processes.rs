@@ -16,7 +16,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-/// What must happen within a minute.
+/// Awaits something that must happen within a minute.
 async fn soon<T>(what: impl IntoFuture<Output = T>) -> T {
     tokio::time::timeout(Duration::from_secs(60), what.into_future()).await.expect("it happens within a minute")
 }
@@ -58,7 +58,7 @@ impl Here {
         let both = [self.find(there, "one").await, self.find(there, "two").await];
         for echo in &both {
             soon(self.watcher.watch(echo.clone())).await.expect("it watches");
-            // The watch has arrived: it goes the same way.
+            // The answer proves that the watch has arrived, because both take the same way in order.
             soon(echo.echo(String::new())).await.expect("it is there");
         }
         both
@@ -110,7 +110,7 @@ impl There {
         there
     }
 
-    /// Waits for a line that begins so. Returns the rest of it.
+    /// Waits for a line that begins with `begin`, and returns the rest of the line.
     async fn says(&mut self, begin: &str) -> String {
         loop {
             let line = soon(self.output.next_line()).await.expect("it can be read").expect("it still runs");
@@ -154,7 +154,7 @@ async fn rem_02_rem_03_two_processes_tell_and_ask_each_other() {
         one.note(number).tell().unwrap();
     }
     assert_eq!(soon(one.noted()).await.unwrap(), (0..1000).collect::<Vec<u64>>());
-    // More than one of the engine's batches.
+    // Larger than one batch of the engine.
     let large = "x".repeat(500_000);
     assert_eq!(soon(one.echo(large.clone())).await.unwrap(), large);
     // That process asks an actor of this one.
@@ -221,7 +221,7 @@ async fn rem_26_a_stopped_process_is_given_up_after_patience_and_comes_to_its_ve
     here.end().await;
 }
 
-/// Kills the other process and starts it again at its address. `seeds`: those of each.
+/// Kills the other process and starts it again at its address, with these seeds.
 async fn restart(mut here: Here, mut there: There, seeds: &[&str]) {
     let [one, _] = here.watch(&there).await;
     one.note(1).tell().unwrap();
@@ -298,7 +298,8 @@ async fn with_mutual_tls_only_peers_that_the_authority_has_signed_are_heard() {
     system.spawn("echo", Echo::default).unwrap();
     let address = node.id().address().to_owned();
     let path = format!("supervise://{}/user/echo", node.id());
-    // A stranger trusts us, and shows what another authority has signed. A third speaks no TLS.
+    // The first stranger trusts our authority, but another authority has signed its certificate. The second one
+    // does not use TLS.
     let strangers =
         [theirs.engine(&ours, "stranger", &[&address]), Zenoh::listen("127.0.0.1:0").seeds([&address])];
     for engine in strangers {
@@ -336,7 +337,7 @@ async fn a_node_that_cannot_listen_does_not_join() {
 
 #[tokio::test]
 async fn beyond_loopback_a_node_joins_with_tls_or_when_told_that_plain_text_will_do() {
-    // Addresses that no machine has: without the refusal, the engine cannot listen there.
+    // No machine has these addresses, so even without the refusal the engine cannot listen there.
     for beyond in ["192.0.2.1:7000", "[2001:db8::1]:7000", "shop.invalid:7000"] {
         let refusal = format!("`{beyond}` is not a loopback address");
         assert!(why(Zenoh::listen(beyond)).await.contains(&refusal));
@@ -399,13 +400,13 @@ async fn a_node_that_listens_everywhere_says_where_it_is_by_any_name() {
     let everywhere = || Zenoh::listen("0.0.0.0:0").plaintext();
     assert!(why(everywhere()).await.contains("reachable_at"));
     let here = Here::new(&[]).await;
-    // Its name has what Zenoh's keys do not allow.
+    // The name contains characters that Zenoh's keys do not allow.
     let name = "a/b*\u{fc}%41?#$:1";
     let system = ActorSystem::new("there");
     let engine = everywhere().reachable_at(name).seeds([here.node.id().address()]);
     let there = Node::builder(&system).join(engine).await.unwrap();
     assert_eq!(there.id().address(), name);
-    // To find somebody there, it has to be up on both sides.
+    // The look-up is answered only when both sides have the association.
     let path = format!("supervise://{}/user/nobody", here.node.id());
     let error = soon(there.find::<Echo>(&path)).await.expect_err("there is nobody");
     assert_eq!(error, FindError::NotFound(path));

@@ -61,7 +61,7 @@ async fn a_drain_does_not_abort_and_a_stop_after_it_does(system: &TestSystem) {
     assert_eq!(worked.load(Ordering::Relaxed), 0);
 }
 
-/// Beside a handler that never returns, room does not tell them.
+/// The handler never returns, so no room is made that would wake these senders.
 #[supervise::test]
 async fn senders_that_wait_for_room_are_told_at_once(system: &TestSystem) {
     system.allow_dead_letters();

@@ -77,7 +77,7 @@ impl Orders {
         self.kept.iter().map(ReplyTo::is_abandoned).collect()
     }
 
-    /// Looks at its own slot after so many seconds.
+    /// Looks at its own slot after this many seconds.
     #[handler(redeliver = 1)]
     async fn look_at_own(&mut self, seconds: u64, reply: ReplyTo<bool>) {
         tokio::time::sleep(Duration::from_secs(seconds)).await;
@@ -157,7 +157,7 @@ async fn an_asker_that_would_wait_for_a_retry_can_give_up(system: &TestSystem) {
     assert_eq!(seen.next().await, 0);
 }
 
-/// Rule 19.9: after an outage nobody works through what nobody waits for.
+/// Rule 19.9: after an outage, the actor skips messages whose askers have given up.
 #[supervise::test]
 async fn abandoned_asks_are_skipped_where_the_handler_says_so(system: &TestSystem) {
     let (orders, seen) = spawn(system);
@@ -212,7 +212,7 @@ async fn a_retry_that_nobody_waits_for_any_more_is_skipped(system: &TestSystem) 
     assert_eq!(lost(system).await, [DeadLetterReason::Quarantined]);
 }
 
-/// Rule 19.9: what is skipped is not activity.
+/// Rule 19.9: a skipped message does not count as activity.
 #[supervise::test]
 async fn a_skipped_message_does_not_put_the_receive_timeout_off(system: &TestSystem) {
     let (orders, seen) = spawn(system);

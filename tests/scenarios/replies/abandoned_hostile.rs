@@ -61,7 +61,7 @@ async fn lost(system: &TestSystem) -> Vec<DeadLetterReason> {
     letters.into_iter().map(reason).collect()
 }
 
-/// Room that abandoned asks take up is free again when their turn has come.
+/// Abandoned asks take up room in the mailbox until the actor reaches them.
 #[supervise::test]
 async fn a_bounded_mailbox_has_room_again(system: &TestSystem) {
     for overflow in [Overflow::Fail, Overflow::DropNewest, Overflow::DropOldest] {
@@ -144,7 +144,7 @@ async fn an_asker_may_give_up_in_a_destructor_and_during_a_panic(system: &TestSy
     assert_eq!(lost(system).await, [DeadLetterReason::Abandoned; 2]);
 }
 
-/// Rule 19.9: checked when it is gathered. A batch that is complete is handled, whoever gives up.
+/// Rule 19.9: checked when it is gathered. A batch that is complete is handled, even if its askers give up.
 #[supervise::test]
 async fn what_is_gathered_is_handled(system: &TestSystem) {
     let seen = system.probe();

@@ -128,7 +128,7 @@ fn an_ask_with_a_limit_may_be_awaited_outside_a_runtime() {
         }
     };
     assert_eq!(answer.unwrap(), 0);
-    // The clock ends with the runtime, and nobody has the slot.
+    // The clock ends with the runtime, and nobody holds the slot any more.
     let mut lost = pin!(orders.leak().into_future());
     assert!(lost.as_mut().poll(&mut cx).is_pending());
     runtime.block_on(orders.waiting().into_future()).unwrap();

@@ -1,4 +1,4 @@
-//! A store, a process with an actor for each queue, and what must be true of them.
+//! A store, a process with an actor for each queue, and the invariants.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -61,7 +61,7 @@ struct Stored {
     crashes: u32,
 }
 
-/// What survives the process.
+/// The state that survives the process.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 struct Disk {
     last: Seq,

@@ -191,7 +191,7 @@ impl Fields {
         self.mixed = true;
     }
 
-    /// Children that outlived the former instance are restarted now, without waiting for them.
+    /// Children that outlived the earlier instance are restarted now, without waiting for them.
     pub(crate) fn parent_restarted(&mut self) {
         for field in &mut self.all {
             if matches!(field.state, State::Halting | State::Halted) {

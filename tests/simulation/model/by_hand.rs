@@ -6,8 +6,8 @@ use super::{Code, Instance, Model, Stage};
 use crate::fault::Fault;
 
 impl Model {
-    /// One child restarts, and nobody with it. Whatever restarts, starts or ends the child anyway answers the request, and so does a
-    /// restart that was sent after the one who asks had looked.
+    /// Restarts one child, without its siblings. If the child is about to restart, start or end anyway, that
+    /// answers the request. So does a restart that was sent after the operator had looked.
     pub(super) fn restart_by_hand(&mut self, id: ChildId, cause: Fault, restarts: u32) {
         if self.is_stopping() || self.restarts_with_me(id) {
             return;
@@ -22,7 +22,7 @@ impl Model {
         } else if alone {
             let actor = child.actor;
             self.send(actor, SystemMessage::Suspend);
-            self.recreate_child(id, cause, 1, false);
+            self.send_restart(id, cause, 1, false);
         }
     }
 

@@ -35,6 +35,26 @@ pub(super) struct Child {
     pub(super) to_be_replaced: bool,
 }
 
+impl Child {
+    /// A child that has not failed yet.
+    pub(super) fn new(actor: Id, name: Option<usize>) -> Self {
+        Self {
+            actor,
+            name,
+            asked_to_stop: false,
+            restarts: Vec::new(),
+            by_rule: BTreeMap::new(),
+            delays: Vec::new(),
+            failing_since: Time::ZERO,
+            runs: 0,
+            runs_counted: 0,
+            waits: None,
+            restarts_sent: 0,
+            to_be_replaced: false,
+        }
+    }
+}
+
 impl Model {
     pub(super) fn child(&mut self, id: ChildId) -> &mut Child {
         self.children.get_mut(&id).expect("a child that is there")

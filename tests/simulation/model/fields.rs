@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use supervise_core::supervision::{
-    AutoShutdown, Call, ChildId, ChildSpec, Effect, RestartType, Scope, SystemMessage, Time,
+    AutoShutdown, Call, ChildId, ChildSpec, Effect, RestartType, Scope, SystemMessage,
 };
 
 use super::children::Child;
@@ -108,7 +108,7 @@ impl Fields {
         self.place_of(child).is_some_and(|at| self.all[at].spec.restart == RestartType::Temporary)
     }
 
-    /// Whether this child restarts for its own sake: it is none of the fields, or one that is up and may restart.
+    /// Whether this child may restart by itself: it is not a field, or it is a field that is up and may restart.
     pub(super) fn may_restart_alone(&self, child: ChildId) -> bool {
         let field = self.place_of(child).map(|at| &self.all[at]);
         field.is_none_or(|field| field.way == Way::Up && field.spec.restart != RestartType::Temporary)
@@ -268,25 +268,11 @@ impl Model {
         let field = &mut self.fields.all[at];
         field.halts = 0;
         let former = field.child.replace(id).and_then(|former| self.children.remove(&former));
-        let (restarts, by_rule, delays) =
-            former.map_or_else(Default::default, |child| (child.restarts, child.by_rule, child.delays));
-        self.children.insert(
-            id,
-            Child {
-                actor,
-                name: None,
-                asked_to_stop: false,
-                restarts,
-                by_rule,
-                delays,
-                runs: 0,
-                runs_counted: 0,
-                failing_since: Time::ZERO,
-                waits: None,
-                restarts_sent: 0,
-                to_be_replaced: false,
-            },
-        );
+        let mut child = Child::new(actor, None);
+        if let Some(former) = former {
+            (child.restarts, child.by_rule, child.delays) = (former.restarts, former.by_rule, former.delays);
+        }
+        self.children.insert(id, child);
     }
 
     /// Makes a new instance. Fields are declared, and start, between the factory and the hook.
@@ -333,7 +319,7 @@ impl Model {
                     self.fields.all[at].way = Way::Starting;
                     self.fields.all[at].owed = 0;
                     let cause = self.fields.reason.expect("a group restarts for a reason");
-                    self.recreate_child(child.expect("what is halted is there"), cause, owed, false);
+                    self.send_restart(child.expect("what is halted is there"), cause, owed, false);
                 }
                 // Somebody has to decide about it first.
                 _ => {}
@@ -416,7 +402,7 @@ impl Model {
 
     /// Restarts a child now; a field of a group, in its turn.
     pub(super) fn restart_child(&mut self, id: ChildId, cause: Fault, owed: u32, grouped: bool) {
-        let Some(at) = self.fields.place_of(id) else { return self.recreate_child(id, cause, owed, grouped) };
+        let Some(at) = self.fields.place_of(id) else { return self.send_restart(id, cause, owed, grouped) };
         match self.fields.all[at].way {
             Way::Ending | Way::Down | Way::ToStart => {}
             Way::Missing => {
@@ -433,20 +419,20 @@ impl Model {
                 }
             }
             way => {
-                // What its group wanted of it is done with this.
+                // This also completes what its group wanted of it.
                 match way {
                     Way::Halted => self.fields.all[at].way = Way::Starting,
                     Way::ToHalt | Way::Halting => self.fields.all[at].way = Way::Up,
                     _ => {}
                 }
-                self.recreate_child(id, cause, owed, false);
+                self.send_restart(id, cause, owed, false);
             }
         }
     }
 
     /// The restart answers the first suspension, and a bare Resume answers each further one. If an earlier restart with
     /// siblings has not replaced the child's instance yet, bare Resumes answer all of them.
-    pub(super) fn recreate_child(&mut self, id: ChildId, cause: Fault, owed: u32, with_siblings: bool) {
+    pub(super) fn send_restart(&mut self, id: ChildId, cause: Fault, owed: u32, with_siblings: bool) {
         let child = self.child(id);
         let actor = child.actor;
         let mut answers = vec![SystemMessage::Resume(None); owed as usize];

@@ -11,7 +11,7 @@ impl Model {
     pub(super) fn fail(&mut self, cause: Fault, culprit: Culprit, spared: &BTreeSet<ChildId>) {
         self.suspended += 1;
         self.failed_by.get_or_insert(culprit);
-        // Who has not been resumed since the last failure stays suspended for this one.
+        // Children that have not been resumed since the last failure stay suspended for this one.
         let unresumed =
             if culprit == Culprit::Itself { BTreeSet::new() } else { std::mem::take(&mut self.unresumed) };
         let children: Vec<_> = self.children.iter().map(|(id, child)| (*id, child.actor)).collect();
@@ -31,7 +31,7 @@ impl Model {
             Instance::Never | Instance::Broken
                 if self.code.is_none() && !self.fields.are_declared() && self.stage == Stage::Living =>
             {
-                self.recreate(cause);
+                self.begin_restart(cause);
             }
             _ => {
                 self.suspended = self.suspended.saturating_sub(1);
@@ -64,7 +64,7 @@ impl Model {
         }
     }
 
-    pub(super) fn recreate(&mut self, cause: Fault) {
+    pub(super) fn begin_restart(&mut self, cause: Fault) {
         let stage = if self.instance == Instance::Never { Stage::Creating } else { Stage::Restarting(cause) };
         self.leave_instance(cause, stage);
     }

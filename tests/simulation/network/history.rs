@@ -20,7 +20,7 @@ struct Record {
     sent: Vec<Frame>,
     delivered: Vec<Frame>,
     has_verdict: bool,
-    /// Its process was killed, so nobody is left who could be told.
+    /// Its process was killed, so it can no longer be told anything.
     is_over: bool,
     watches: BTreeMap<(Id, Id), Watch>,
     asks: BTreeMap<u64, u32>,
@@ -137,7 +137,7 @@ impl History {
             sender.yours.is_none() || sender.yours == Some(mine),
             "N2: {at} delivers {frame:?}, which {peer} sent to another association"
         );
-        // What may be dropped as it arrives, because its receiver does not wait for it any more, need not be there.
+        // A frame may be missing if its receiver no longer waits for it, because it may drop such a frame.
         let mut sent = sender.sent.iter();
         for frame in &delivered {
             loop {

@@ -37,7 +37,7 @@ fn deed(chance: &mut Chance, at: usize) -> Deed {
     }
 }
 
-/// How rare an action is. Faults would otherwise be most of what happens.
+/// Whether an action that was drawn is taken. Without this, most actions would be faults.
 fn is_taken(chance: &mut Chance, action: Action) -> bool {
     match action {
         Action::Deliver(.., 0) | Action::Work(_) | Action::Act(_) => true,
@@ -58,7 +58,7 @@ fn run(seed: u64, steps: usize) -> usize {
     let mut world = World::new(&scripts).with_settings(settings);
     let often = 1_000_000;
     world.works_later = chance.below(2) == 0;
-    // Some runs have faults of one kind alone.
+    // Some runs have faults of one kind only.
     let kind = chance.below(4);
     let if_any = |kinds: &[usize]| if kinds.contains(&kind) { often } else { 0 };
     world.faults = Faults {

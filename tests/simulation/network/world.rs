@@ -538,7 +538,7 @@ impl World {
             }
         }
         let lives = |at: Place| self.nodes[at].lives;
-        // What died with its node is told of by the verdict.
+        // The verdict stands for messages that died with their node.
         let ended = |actor: Id| lives(home(actor)) && self.nodes[home(actor)].ended.contains(&actor);
         self.history.at_rest(ended)
     }

@@ -1,4 +1,4 @@
-//! What `batch` and `linger` cannot stand with.
+//! Handlers that `batch` and `linger` do not fit.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! A mailbox that takes nothing.
+//! A bounded mailbox without any room.
 
 use supervise::prelude::*;
 

@@ -1,4 +1,4 @@
-//! What the messages look like is said on the type.
+//! `message(..)` is on the type instead of the impl block.
 
 use supervise::prelude::*;
 

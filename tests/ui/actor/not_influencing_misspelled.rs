@@ -1,4 +1,4 @@
-//! A near miss.
+//! A setting of `#[handler]` with one wrong letter.
 
 use supervise::prelude::*;
 

@@ -1,4 +1,4 @@
-//! A stash of no stated size.
+//! A stash without a size.
 
 use supervise::prelude::*;
 

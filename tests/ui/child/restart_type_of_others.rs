@@ -1,4 +1,4 @@
-//! A container's restart policy.
+//! The restart policy of a container.
 
 use supervise::prelude::*;
 

@@ -1,4 +1,4 @@
-//! The parent is watched, which is an actor of any type, without a watch method for any type.
+//! An actor watches its parent, whose type is not known, and has no watch method for any type.
 
 use supervise::prelude::*;
 

@@ -1,4 +1,4 @@
-//! An actor may spawn its own kind; two may hold each other's refs.
+//! An actor may spawn actors of its own type, and two actors may hold each other's refs.
 
 use supervise::prelude::*;
 

@@ -1,5 +1,4 @@
-//! Attributes of rustc's own on handlers, hooks and watch methods: what they say is said of the user's method, and
-//! generated code gives no warnings because of them.
+//! Attributes of rustc's own on handlers, hooks and watch methods: they apply to the user's method, and generated code causes no warnings because of them.
 
 #![deny(warnings, unfulfilled_lint_expectations)]
 

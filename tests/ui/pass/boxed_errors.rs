@@ -1,4 +1,4 @@
-//! A boxed error is a key like any other; a guard looks what is in it.
+//! A rule can name a boxed error like any other type; a guard checks which error is inside.
 
 use supervise::prelude::*;
 

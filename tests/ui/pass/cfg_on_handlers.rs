@@ -1,4 +1,4 @@
-//! `#[cfg]` takes the message, the ref's method and the check of its failure along.
+//! `#[cfg]` on a handler also applies to its message, the ref's method and the check of its failure.
 
 use supervise::prelude::*;
 

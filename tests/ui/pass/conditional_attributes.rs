@@ -1,4 +1,4 @@
-//! `#[cfg_attr]` on methods is what it is elsewhere, with our attributes in it too.
+//! `#[cfg_attr]` on methods works as elsewhere, also with our attributes in it.
 
 #![deny(warnings)]
 #![allow(clippy::non_minimal_cfg)]

@@ -1,4 +1,4 @@
-//! What a child escalates, its grandparent decides.
+//! A grandparent decides what a child escalates.
 
 use std::fmt;
 use std::io;

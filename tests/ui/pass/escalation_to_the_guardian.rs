@@ -1,4 +1,4 @@
-//! What nobody in the chain decides reaches the guardian, which decides all.
+//! A failure that nobody in the chain decides reaches the guardian, which decides all failures.
 
 use supervise::prelude::*;
 

@@ -1,4 +1,4 @@
-//! A handler may be called like what every ref can do.
+//! A handler may have the name of a method that every ref has.
 
 use supervise::prelude::*;
 

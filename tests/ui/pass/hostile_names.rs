@@ -1,4 +1,4 @@
-//! Names that generated code uses too mean what the user says.
+//! The user may define names that generated code also uses.
 
 use supervise::{Context, actor, supervise};
 

@@ -1,4 +1,4 @@
-//! What would be refused if it were not said on purpose: ordinary methods named like hooks, children from elsewhere, results and
+//! Code that would be refused without an explicit statement: ordinary methods named like hooks, children from elsewhere, results and
 //! futures as replies, rules for what the runtime raises.
 
 use std::future::Future;

@@ -1,4 +1,4 @@
-//! What the messages propose compiles as it is written there.
+//! The code that the error messages propose compiles.
 
 #![expect(unused_parens, reason = "rustc puts them around the types that it prints")]
 

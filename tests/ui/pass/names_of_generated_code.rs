@@ -1,4 +1,4 @@
-//! Arguments and types may have the names that generated code might give to its own.
+//! Arguments and types may have names that generated code might use too.
 #![allow(dead_code)]
 
 use std::io;

@@ -1,4 +1,4 @@
-//! `crate = path` for those who know `supervise` under another name.
+//! `crate = path` for programs that import `supervise` under another name.
 
 mod vendor {
     pub extern crate supervise as akka;

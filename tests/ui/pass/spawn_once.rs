@@ -1,4 +1,4 @@
-//! What cannot be built twice lives under a table that never restarts.
+//! An actor that cannot be built twice lives under a table that never restarts.
 
 use supervise::prelude::*;
 

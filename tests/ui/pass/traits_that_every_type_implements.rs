@@ -1,5 +1,4 @@
-//! The user's own traits, which every type implements, have methods of any name; generated code means its own all the same. The
-//! names of primitive types can be the user's, too.
+//! The user's own traits, which every type implements, may have methods of any name; generated code still calls its own. The user may also have types with the names of primitive types.
 #![allow(dead_code, non_camel_case_types)]
 
 use std::io;

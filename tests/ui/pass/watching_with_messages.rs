@@ -1,4 +1,4 @@
-//! `watch_with` brings a message of one's own, `Terminated` any end.
+//! `watch_with` delivers a message of the watcher's own; `Terminated` reports any other end.
 
 use supervise::prelude::*;
 

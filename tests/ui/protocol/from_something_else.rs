@@ -1,4 +1,4 @@
-//! A ref is made of what implements the protocol.
+//! A ref is made from a value that does not implement the protocol.
 
 use supervise::prelude::*;
 

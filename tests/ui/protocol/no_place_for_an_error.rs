@@ -1,4 +1,4 @@
-//! Methods that cannot say that no answer came.
+//! Methods whose return type cannot say that no answer came.
 
 use supervise::prelude::*;
 

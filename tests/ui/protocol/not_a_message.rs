@@ -1,4 +1,4 @@
-//! Methods and items that no message can be.
+//! Methods and items of a protocol that cannot be messages.
 
 use supervise::prelude::*;
 
@@ -22,7 +22,7 @@ trait Storage {
     async fn actor(&self) -> Result<(), AskError>;
 }
 
-/// What the mistakes are not about compiles.
+/// Code that the mistakes do not concern compiles.
 fn holds(storage: StorageRef) -> StorageRef {
     storage.clone()
 }

@@ -1,4 +1,4 @@
-//! Traits that no ref can hide.
+//! Traits that cannot be trait objects, so no ref can be made for them.
 
 use supervise::prelude::*;
 

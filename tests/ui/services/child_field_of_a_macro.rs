@@ -1,4 +1,4 @@
-//! The field's type comes from a `macro_rules!`, and nothing makes the child.
+//! The type of a field comes from a `macro_rules!`, and the field has no `#[child]`.
 
 use supervise::prelude::*;
 

@@ -1,4 +1,4 @@
-//! A factory waits for a connection, which belongs into `#[pre_start]`.
+//! A factory opens a connection, which `#[pre_start]` should do.
 
 use supervise::prelude::*;
 

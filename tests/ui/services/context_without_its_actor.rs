@@ -1,4 +1,4 @@
-//! A handler takes a `Context` that does not say whose.
+//! A handler takes a `Context` without its actor's type.
 
 use supervise::prelude::*;
 

@@ -1,4 +1,4 @@
-//! A manager escalates at its limit what the actor above it has no rule for.
+//! At its limit, a supervisor escalates a failure for which its own parent has no rule.
 
 use supervise::prelude::*;
 

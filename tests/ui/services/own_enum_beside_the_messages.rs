@@ -1,4 +1,4 @@
-//! The user has an enum of the name that the generated messages take, and no handler takes it.
+//! The user has an enum with the name of the generated messages, and no handler takes it.
 
 use supervise::prelude::*;
 

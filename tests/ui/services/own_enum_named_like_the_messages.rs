@@ -1,4 +1,4 @@
-//! The user has an enum of the name that the generated messages take.
+//! The user has an enum with the name of the generated messages.
 
 use supervise::prelude::*;
 

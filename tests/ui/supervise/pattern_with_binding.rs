@@ -1,4 +1,4 @@
-//! An error with a name, as a function's parameter has one.
+//! A rule names the error like a parameter of a function: `error: Type`.
 
 use supervise::prelude::*;
 

@@ -1,4 +1,4 @@
-//! A variable, which no table can see.
+//! A limit that names a variable, which a table cannot use.
 
 use std::time::Duration;
 

@@ -1,5 +1,4 @@
-//! A queue uses the table of another actor, which has no permanent children. What the table escalates when a permanent child of the
-//! queue ends, nobody would decide.
+//! A queue uses the table of another actor, which has no permanent children. Nobody would decide what the table escalates when a permanent child of the queue ends.
 
 use supervise::prelude::*;
 

@@ -1,4 +1,4 @@
-//! A decider that is chosen at run time may escalate anything.
+//! A decider that is chosen at run time may escalate anything, but the parent has no `on(_)`.
 
 use supervise::prelude::*;
 use supervise::{Directive, Props, Strategy};

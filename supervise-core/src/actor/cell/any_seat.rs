@@ -40,7 +40,7 @@ pub(crate) enum NoOccupant {
 /// What happens to a user lane when its cell handles no further message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AtClose {
-    /// It is closed, as that of a cell without a seat.
+    /// It is closed, like the lane of a cell without a seat.
     Close,
     /// It was emptied and stays open, because the next occupant may have been asked for already.
     Emptied,

@@ -20,7 +20,7 @@ use crate::actor::request::AskError;
 use crate::durable::{Fate, Ticket};
 use crate::failure::Failure;
 
-/// A message that is tried.
+/// A message whose delivery has begun.
 struct Tried {
     ticket: Arc<Ticket>,
     /// How often it may be delivered again.
@@ -52,21 +52,21 @@ impl Tried {
 /// The stored messages that an actor has begun.
 #[derive(Default)]
 pub(super) struct Deliveries {
-    /// Those that are under way or have failed: one, or those of a batch.
+    /// The messages with the handler, or those that have failed: one message, or a batch.
     current: Vec<Tried>,
     has_failed: bool,
     /// They have failed together. Each of them is tried alone before it is given up, because perhaps only one of them is bad.
     failed_together: bool,
-    /// Those that come before all that wait.
+    /// The messages that are delivered again before those that wait.
     due: VecDeque<Tried>,
-    /// The one that is about to begin again.
+    /// The message that is about to be delivered again.
     next: Option<Tried>,
-    /// One that went into quarantine. Nothing begins before that is durable, or it would be tried again after a crash, behind what
-    /// came after it.
+    /// A message that went into quarantine. No other message begins before the quarantine is durable. Otherwise a
+    /// crash would bring the message back behind later ones.
     settling: Option<Arc<Ticket>>,
 }
 
-/// What is due.
+/// The message that must be delivered next.
 pub(super) enum Due {
     /// The store does not know its last failure yet.
     NotYet,
@@ -154,7 +154,7 @@ impl Deliveries {
         }
     }
 
-    /// What comes before all that wait.
+    /// The message that must be delivered before those that wait, if there is one.
     pub(super) fn due(&mut self) -> Option<Due> {
         if self.settling.take_if(|ticket| ticket.is_settled()).is_none() && self.settling.is_some() {
             return Some(Due::NotYet);
@@ -180,7 +180,8 @@ impl Deliveries {
         }
     }
 
-    /// The actor has ended. What is spent goes into quarantine, and the rest back into its queue.
+    /// The actor has ended. Messages whose attempts are used up go into quarantine, and the others back into their
+    /// queue.
     pub(super) fn close(&mut self) {
         let current = self.current.drain(..);
         for tried in current.chain(self.due.drain(..)) {

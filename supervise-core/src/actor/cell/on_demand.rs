@@ -195,7 +195,7 @@ impl Core {
         self.rare().map(|rare| &rare.waits)
     }
 
-    /// So many messages are in the stash.
+    /// Notes how many messages are in the stash.
     #[cfg(feature = "observe")]
     pub(crate) fn note_stashed(&self, messages: usize) {
         if let Some(rare) = self.rare() {

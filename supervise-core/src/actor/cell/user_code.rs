@@ -36,7 +36,7 @@ pub(super) trait WhileParked {
     /// The code is over.
     fn over(&mut self);
 
-    /// The span of the message that is handled, which is current until what this returns is dropped.
+    /// Enters the span of the message that is handled, until the returned guard is dropped.
     #[cfg(feature = "spans")]
     fn enter_span(&self) -> Option<crate::observe::spans::Inside<'_>>;
 }

@@ -24,7 +24,7 @@ struct Queue<T> {
     tasks: VecDeque<T>,
     /// Whether the carrier sleeps and has not been woken.
     asleep: bool,
-    /// The system has ended, so the carrier is no longer needed.
+    /// The system has ended, so the carrier ends when no task waits.
     over: bool,
     /// The carrier is gone.
     closed: bool,
@@ -47,8 +47,8 @@ impl<T> OnlyQueue<T> {
         Ok(())
     }
 
-    /// Moves all waiting tasks into `tasks`, which is empty. Pending: the carrier is woken when there are more. Ready:
-    /// no task waits, and the carrier is no longer needed.
+    /// Moves all waiting tasks into `tasks`, which is empty. `Pending`: the carrier is woken when it must be
+    /// polled again. `Ready`: the system has ended and no task waits, so the carrier ends.
     pub(super) fn take_all(&self, tasks: &mut VecDeque<T>, cx: &Context<'_>) -> Poll<()> {
         // The carrier is one task, so its first waker stays good.
         self.waker.get_or_init(|| cx.waker().clone());

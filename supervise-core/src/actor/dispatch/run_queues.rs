@@ -29,7 +29,7 @@ pub(super) struct RunQueues<T> {
     carriers: Box<[Apart<Carrier<T>>]>,
     /// A bit for each carrier that sleeps or is about to, and that has not been claimed.
     asleep: Box<[Apart<AtomicUsize>]>,
-    /// The system has ended: the carriers are not needed any more.
+    /// The system has ended, so the carriers end when no task waits.
     over: AtomicBool,
     /// Which queue takes the next task from outside when no carrier sleeps.
     next: Box<Apart<AtomicUsize>>,
@@ -227,7 +227,8 @@ impl<T> RunQueues<T> {
         self.carriers[me].set_phase(Phase::Yielded);
     }
 
-    /// Gives carrier `me` its next task. `Pending` means that it sleeps, `None` that it is no longer needed.
+    /// Gives carrier `me` its next task. `Pending` means that the carrier sleeps, `None` that the system has ended
+    /// and no task waits.
     pub(super) fn next(&self, me: usize, cx: &Context<'_>) -> Poll<Option<Taken<T>>> {
         loop {
             let own = self.carriers[me].take_first();

@@ -135,7 +135,7 @@ pub(crate) fn beside<T>(code: impl FnOnce() -> T) -> T {
     apart(Scope::None, code)
 }
 
-/// `code` does not panic.
+/// Runs `code` in a scope of its own. `code` must not panic.
 fn apart<T>(scope: Scope, code: impl FnOnce() -> T) -> T {
     let outer = SCOPE.with(|now| now.replace(scope));
     let value = code();

@@ -14,11 +14,11 @@ use crate::durable::{AcceptError, Asker, Copied, Recipient, Ticket, Undelivered}
 use crate::failure::Failure;
 use crate::observe::{DeadLetterReason, Lost};
 
-/// A message that was handed over, as it is in memory.
+/// The copy in memory of a message that was handed over to the store.
 pub(super) struct Copy<A: Actor> {
     pub(super) message: A::Message,
     pub(super) to: ActorRef<A>,
-    /// Nobody learns what becomes of it, except by a dead letter.
+    /// The message was told: if it is not stored, only a dead letter says so.
     pub(super) is_told: bool,
 }
 
@@ -56,7 +56,7 @@ pub(in crate::actor) fn retries<A: Actor>(message: &A::Message) -> u32 {
     }
 }
 
-/// The way into an actor's lane.
+/// Delivers stored messages into an actor's lane.
 pub(super) struct Way<A: Actor>(pub(super) WeakActorRef<A>);
 
 impl<A: Actor> Recipient for Way<A> {
@@ -87,7 +87,7 @@ impl<A: Actor> Recipient for Way<A> {
         match to.push_accepted(message) {
             Ok(()) => Ok(()),
             Err(message) => {
-                // Its ticket goes back with it.
+                // Dropping the message also drops its ticket, which gives the message back to its queue.
                 drop_because(to.core().end_reason().into_ask_error(), message);
                 Err(Undelivered::Gone)
             }
@@ -112,7 +112,7 @@ impl<A: Actor> Recipient for Way<A> {
     }
 }
 
-/// Puts the ticket where its message has it in the lane.
+/// Puts the ticket into the message's slot.
 pub(crate) fn attach<A: Actor>(message: &mut A::Message, ticket: Arc<Ticket>) {
     if let Some(slot) = A::slot(message) {
         slot.put_ticket(ticket);

@@ -23,7 +23,7 @@ use crate::durable::{AcceptError, Copied, HandedOver, Held, Outlet, Receipt};
 use crate::failure::Failure;
 use crate::observe::{DeadLetterReason, Lost};
 
-/// What becomes of a message that a durable actor is sent.
+/// How a message reaches a durable actor.
 enum Way {
     /// It is stored first.
     Stored(Arc<Outlet>, Encoded),
@@ -102,7 +102,7 @@ impl<'a, A: Actor> HandOver<'a, A> {
         HandedOver { outlet, owner: None, kind, body, accepted_at: SystemTime::now(), key, held, is_told }
     }
 
-    /// Gives the message back if there is no room.
+    /// Hands the message over to the store now. If there is no room, the error is the message.
     fn at_once(self) -> Result<(), A::Message> {
         let outlet = Arc::clone(&self.outlet);
         outlet.inbox.hand_over(self.into_handed_over()).map_err(|refused| {
@@ -125,7 +125,7 @@ impl<'a, A: Actor> HandOver<'a, A> {
             let message = refused.held.back().and_then(|copy| copy.into_any().downcast::<A::Message>().ok());
             return Err((why, message.map(|message| *message)));
         }
-        // Whoever drops the message gives it back.
+        // If the store does not accept the message, dropping it sends it back here.
         stored.await.map_or_else(|_| Err((AcceptError::Stopped, None)), |stored| stored.map_err(back))
     }
 
@@ -139,7 +139,7 @@ impl<'a, A: Actor> HandOver<'a, A> {
 pub(super) async fn when_room(mut handed_over: HandedOver) -> Result<(), (AcceptError, HandedOver)> {
     let outlet = Arc::clone(&handed_over.outlet);
     loop {
-        // Both before the attempt, so that no room is missed.
+        // Both waits begin before the attempt. Otherwise room that is made in between would go unnoticed.
         let (mut fewer, mut smaller) = (pin!(outlet.has_room()), pin!(outlet.inbox.has_room()));
         fewer.as_mut().enable();
         smaller.as_mut().enable();

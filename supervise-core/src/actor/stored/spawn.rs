@@ -11,7 +11,7 @@ use crate::actor::definition::Actor;
 use crate::actor::props::Props;
 use crate::durable::{DurableMailbox, Outlet};
 
-/// A queue that was reserved for an actor which is about to be made.
+/// A queue that is reserved for an actor that is about to be made.
 pub(in crate::actor) type Reserved = Option<Arc<Outlet>>;
 
 /// Reserves the queue of a new child of `above`, if the child's mailbox is durable.
@@ -38,7 +38,7 @@ fn reserve_queue(
     let Some(inbox) = above.system.store() else { return Err(SpawnError::NoStore { parent }) };
     let (owner, queue): (_, Arc<str>) = match (name, queue) {
         (NewName::Given(name), queue) => {
-            // The spawn finds out what is wrong with the name.
+            // If the name is invalid, the spawn reports it.
             let Ok(owner) = parent.child(name) else { return Ok(None) };
             let queue = queue.map_or_else(|| owner.local().into(), Into::into);
             (owner, queue)

@@ -19,7 +19,7 @@ pub(in crate::actor) fn start(system: &Arc<SystemCore>, store: Box<dyn MessageSt
     inbox
 }
 
-/// Makes events and dead letters of the news of a store.
+/// Reports the news of a store as events and dead letters.
 struct Reporter(Weak<SystemCore>);
 
 impl Listener for Reporter {

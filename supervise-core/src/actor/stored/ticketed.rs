@@ -40,7 +40,7 @@ impl Ticketed {
         self.parts.lock().unwrap_or_else(PoisonError::into_inner).1.is_some()
     }
 
-    /// Whether the message was asked and its asker waits no more.
+    /// Whether the message was asked and its asker no longer waits.
     pub(in crate::actor) fn is_abandoned(&self) -> bool {
         let parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
         parts.1.as_ref().is_some_and(crate::actor::reply::is_abandoned)
@@ -55,7 +55,7 @@ impl Drop for Ticketed {
     }
 }
 
-/// A ticket is taken out before its message is opened, so that little of this is ever called.
+/// A ticket is taken out before its message is opened, so most of these methods are never called.
 impl ErasedSlot for Ticketed {
     fn fail(&self, error: AskError) {
         if let (_, Some(asker)) = self.take() {

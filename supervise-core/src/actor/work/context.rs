@@ -31,17 +31,17 @@ impl<F: Future> Work for F {}
 impl<A: Actor> Context<A> {
     /// Runs `future` as a tokio task, and sends this actor the message that `into_message` makes of its output. `into_message`
     /// is a closure such as `|me, rows| me.loaded(rows)`, or just `LoaderRef::loaded`. The message takes its place among the
-    /// others when the future has returned (rule 17.2).
+    /// others when the future has returned (rule [17.2](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-17.2)).
     ///
     /// If the output is a `Result`, the message gets it unchanged; use [`try_pipe`](Self::try_pipe) to make its error a
-    /// failure. A panic is a failure of this actor (rule 17.3).
+    /// failure. A panic is a failure of this actor (rule [17.3](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-17.3)).
     ///
-    /// An actor may have any number of futures running (rule 17.6).
+    /// An actor may have any number of futures running (rule [17.6](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-17.6)).
     ///
     /// # Cancel safety
     ///
     /// A restart, the end of the actor and [`cancel_work`](Self::cancel_work) drop the future at an await point
-    /// (rule 17.5).
+    /// (rule [17.5](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-17.5)).
     pub fn pipe<T, R, Fut, F>(&mut self, future: Fut, into_message: F) -> WorkId
     where
         Fut: Work<Output = T> + Send + 'static,
@@ -54,7 +54,7 @@ impl<A: Actor> Context<A> {
 
     /// Like [`pipe`](Self::pipe), for a future that may fail: an `Err` is a failure of this actor, as if a handler had returned it, and
     /// its supervisor's table decides. The compiler does not check that the table has a rule for `E`. If it has none, and no
-    /// `on(_)`, the failure escalates (rule 17.3).
+    /// `on(_)`, the failure escalates (rule [17.3](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-17.3)).
     pub fn try_pipe<T, E, R, Fut, F>(&mut self, future: Fut, into_message: F) -> WorkId
     where
         Fut: Work<Output = Result<T, E>> + Send + 'static,
@@ -85,8 +85,10 @@ impl<A: Actor> Context<A> {
     /// Runs `closure` on tokio's pool for blocking code, and sends this actor the message that `into_message` makes of what the
     /// closure returns. Otherwise like [`pipe`](Self::pipe).
     ///
-    /// Nothing can interrupt code that blocks. A restart or a stop does not wait for a closure that runs, and drops its result.
-    /// A closure that has not begun is dropped (rule 17.5). A runtime that shuts down waits for closures that run.
+    /// Nothing can interrupt code that blocks. A restart or a stop does not wait for a closure that runs, and drops its
+    /// result. A closure that has not begun is dropped (rule
+    /// [17.5](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-17.5)). A runtime that
+    /// shuts down waits for closures that run.
     pub fn blocking<T, R, C, F>(&mut self, closure: C, into_message: F) -> WorkId
     where
         C: FnOnce() -> T + Send + 'static,
@@ -144,7 +146,7 @@ impl<A: Actor> Context<A> {
     /// future returns.
     ///
     /// It ends when the future returns `()` or `Ok(())`, and fails when it returns `Err` or panics. A stop drops the future
-    /// at the await point where it waits. See [`Task`] and rule 17.7.
+    /// at the await point where it waits. See [`Task`] and rule [17.7](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-17.7).
     ///
     /// # Errors
     ///

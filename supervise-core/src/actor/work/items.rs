@@ -100,8 +100,9 @@ impl<A: Actor> Context<A> {
     /// A tokio task polls the stream. Needs the feature `stream`. At the end of the stream the actor gets no message, unless
     /// [`at_end`](Self::at_end) sets one.
     ///
-    /// At most 16 items wait for the actor; while 16 wait, the stream is not polled. So a stream that is faster than its
-    /// actor, or whose actor is suspended, uses a bounded amount of memory (rule 17.4).
+    /// At most 16 items wait for the actor; while 16 wait, the stream is not polled. So a stream that is faster than
+    /// its actor, or whose actor is suspended, uses a bounded amount of memory (rule
+    /// [17.4](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-17.4)).
     ///
     /// A panic is a failure of this actor, and ends the stream.
     ///

@@ -20,11 +20,12 @@ use crate::failure::Failure;
 /// [`Context::spawn_task`] spawns one as a child. A task can also be a declared child. `C` then says what the future can
 /// fail with: [`NeverFails`], or [`FailsWith<E>`](FailsWith) if it returns `Result<(), E>`.
 ///
-/// - `Ok`: the task ends by itself, so a permanent one is replaced (rule 14.2).
+/// - `Ok`: the task ends by itself, so a permanent one is replaced (rule
+///   [14.2](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-14.2)).
 /// - `Err` or a panic: the task fails, and its parent's table decides. A restart calls the factory again.
 /// - A stop drops the future at the await point where it waits, without any stop timeout.
 ///
-/// Rule 17.7.
+/// Rule [17.7](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-17.7).
 ///
 /// ```
 /// use std::io;

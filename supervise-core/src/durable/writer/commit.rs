@@ -1,4 +1,4 @@
-//! What is stored together, and what follows when it is stored.
+//! The changes that are stored together, and what follows when they are durable.
 
 use std::sync::{Arc, Weak};
 
@@ -85,7 +85,8 @@ impl Gathered {
         self.until.get_or_insert_with(|| Instant::now() + ACK_WAIT);
     }
 
-    /// A queue that was not durable may have another number since the store was opened again. All that waits of it is its release.
+    /// A queue that was not durable may have another number since the store was opened again. Only its release is
+    /// left to be stored.
     pub(super) fn renumber(&mut self, number: impl Fn(u64) -> Option<QueueId>) {
         for (change, then) in &mut self.items {
             if let (Some(Change::Release(queue)), Then::Released { outlet }) = (change, then)
@@ -162,7 +163,7 @@ impl Writer {
                 }
             }
             Err(error) => {
-                // Not stored, or nobody knows. Everything else is tried again.
+                // The group was not stored, or its fate is unknown. Everything but its new messages is tried again.
                 let why = match &error {
                     CommitError::Full(text) => AcceptError::Full(text.as_str().into()),
                     CommitError::Unknown(text) => AcceptError::Unknown(text.as_str().into()),
@@ -199,7 +200,7 @@ impl Writer {
                 Some(Appended::Known) => {
                     message.outlet.give_room();
                     message.owner.iter().for_each(|owner| owner.give_room());
-                    // Its asker gets no answer: the first one with this key does.
+                    // The asker gets no answer: the asker of the first message with this key gets it.
                     drop(message.held.stored().and_then(Copied::into_asker));
                 }
                 Some(Appended::Full) => {
@@ -228,7 +229,7 @@ impl Writer {
                 if let Some(entry) = self.queues.get(&outlet) {
                     entry.outlet.queue().end(seq);
                     entry.outlet.give_room();
-                    // The owner goes on, and marks what was ended.
+                    // The owner continues, and marks the messages that have ended.
                     if is_owed {
                         entry.outlet.paid();
                         entry.recipient.wake();

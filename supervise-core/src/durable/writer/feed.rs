@@ -49,7 +49,7 @@ impl Writer {
         let fed = entry.outlet.queue().page(wanted, &seen, is_free);
         let (mut was_tried, mut charges, mut confines) = (false, false, false);
         for fed in fed {
-            // Nothing begins before it is durable what became of the messages before it, or both would be repeated after a crash.
+            // No message begins before the outcome of the earlier ones is durable. Otherwise a crash would repeat both.
             if std::mem::take(&mut confines) {
                 self.commit().await;
             }

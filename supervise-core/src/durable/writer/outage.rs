@@ -28,7 +28,7 @@ impl Writer {
         self.open_until_it_works(false, Some(text)).await;
         let Some(marks) = self.marks.clone().filter(|_| self.is_open) else { return };
         let mut numbers: Vec<u64> = self.queues.keys().copied().collect();
-        // Queues that were not durable are made anew, in their order.
+        // Queues that were not durable are created again, in their order.
         numbers.sort_unstable();
         for number in numbers {
             let Some(outlet) = self.queues.get(&number).map(|entry| Arc::clone(&entry.outlet)) else { continue };
@@ -95,12 +95,13 @@ impl Writer {
         }
     }
 
-    /// Waits, and answers those who would wait for the store. Ends early if the system ends, for a last attempt.
+    /// Waits before the next attempt to open the store, and answers callers in the meantime. If the system ends,
+    /// the wait is over at once, for a last attempt.
     async fn pause(&mut self, pause: Duration, text: &str) {
         let until = Instant::now() + pause;
         loop {
             for input in self.inbox.take(GROUP) {
-                self.meanwhile(input, text);
+                self.take_while_down(input, text);
             }
             if self.closing.is_some() || tokio::time::timeout_at(until, self.inbox.arrived()).await.is_err() {
                 return;
@@ -108,7 +109,7 @@ impl Writer {
         }
     }
 
-    fn meanwhile(&mut self, input: Input, text: &str) {
+    fn take_while_down(&mut self, input: Input, text: &str) {
         match input {
             Input::HandOver(message) if !message.is_told => self.refuse(message, text),
             Input::Order(order) => refuse(order, text),

@@ -256,7 +256,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         if let Some(fields) = self.fields.as_mut().filter(|fields| fields.is_temporary(child)) {
             let answer = Temporary::answer(directive, cause.is_initialization());
             if answer != Temporary::Keep {
-                fields.gives_up(child);
+                fields.mark_given_up(child);
             }
             if answer == Temporary::Stop {
                 self.stop_child(child, effects);
@@ -282,7 +282,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     /// About the failure that is being decided: whether a restart for an earlier failure answers it, unless the child is stopped
     /// for it or this actor escalates it, and how many times its child has begun to run.
     ///
-    /// Rule 7.10.
+    /// Rule [7.10](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-7.10).
     pub fn deciding(&self) -> (bool, u8) {
         let report = self.children.as_ref().and_then(|children| children.deciding.as_ref());
         report.map_or((false, 0), |report| (self.earlier_restart(report).is_some(), report.runs))

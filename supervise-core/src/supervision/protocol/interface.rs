@@ -72,7 +72,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
 
     /// Whether this actor has asked the child to stop. Declared children are asked one after another.
     ///
-    /// Rule 14.4.
+    /// Rule [14.4](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-14.4).
     pub fn has_asked_to_stop(&self, child: ChildId) -> bool {
         self.is_dying(child) && self.fields.as_ref().is_none_or(|fields| !fields.is_in_line(child))
     }
@@ -140,7 +140,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
 
     /// How many failures of a child there were in a row, as far as somebody was told of them.
     ///
-    /// Rule 10.6.
+    /// Rule [10.6](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-10.6).
     pub fn failures_in_row(&self, id: ChildId) -> u32 {
         let child = self.children.as_ref().and_then(|all| all.find(id));
         child.and_then(ChildRecord::history).map_or(0, |history| history.streak.failures())
@@ -162,8 +162,8 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         Some(self.children.as_ref()?.find(id)?.delayed()?.due)
     }
 
-    /// At most `most` children from `first` on, in start order, and whether each is new: it has not failed and was not restarted, so that
-    /// the same is known of all of these.
+    /// At most `most` children from `first` on, in start order, and whether each is new. A new child has not
+    /// failed and was not restarted, so nothing else is known about it.
     pub fn some_children(&self, first: ChildId, most: usize) -> impl Iterator<Item = (ChildId, &R, bool)> {
         let children = self.children.as_deref().into_iter();
         let children = children.flat_map(move |children| children.starting_at(first));
@@ -178,7 +178,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     /// How much of the limit of the rule that decided about this child is used. `None` if the rule has no limit, or if it granted the
     /// restart and the strategy's limit then refused it.
     ///
-    /// Rule 7.11.
+    /// Rule [7.11](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-7.11).
     pub fn standing_of_rule(
         &self,
         id: ChildId,
@@ -198,7 +198,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
 
     /// Whether the restart of this child was refused because it has been failing for too long.
     ///
-    /// Rule 7.13.
+    /// Rule [7.13](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-7.13).
     pub fn gave_up(&self, id: ChildId) -> bool {
         let child = self.children.as_ref().and_then(|children| children.find(id));
         child.and_then(|child| child.history()).is_some_and(|history| history.backoff.gave_up())
@@ -227,7 +227,8 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     ///
     /// If the name is taken or the actor is stopping.
     ///
-    /// Rules 2.3 and 5.1.
+    /// Rules [2.3](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-2.3) and
+    /// [5.1](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-5.1).
     pub fn spawn(&mut self, name: &ActorName, make: impl FnOnce(ChildId, u32) -> R) -> Result<R, SpawnRefusal> {
         if self.is_terminating() {
             return Err(SpawnRefusal::Stopping);
@@ -261,7 +262,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
 
     /// A restart was not sent: the child has not taken an earlier one, which answers both.
     ///
-    /// Rule 7.10.
+    /// Rule [7.10](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-7.10).
     pub fn restart_was_joined(&mut self, id: ChildId) {
         if let Some(child) = self.child_mut(id) {
             child.uncount_restart();

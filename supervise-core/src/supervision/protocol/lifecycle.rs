@@ -8,6 +8,7 @@ use crate::supervision::fields;
 use crate::supervision::vocabulary::{
     Cause, ChildId, Effect, Hook, HowEnded, Note, Returned, SystemMessage, Timer,
 };
+use crate::supervision::watch::Notice;
 
 impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     fn create_now(&mut self) {
@@ -87,11 +88,11 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         match goal {
             Goal::PrepareRestart(_) => self.restart_prepared(effects),
             Goal::Create => {
-                self.is_answered(effects);
+                self.answer_suspension(effects);
                 self.create_now();
             }
             Goal::StartNewInstance(cause) => {
-                self.is_answered(effects);
+                self.answer_suspension(effects);
                 self.mark_survivors();
                 self.phase = Phase::StartingNewInstance(cause);
                 self.aborted = Aborted::Never;
@@ -102,7 +103,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
 
     /// Undoes the suspension that the new instance answers. This happens before user code runs again, so that a failure
     /// of that code is a new one.
-    fn is_answered(&mut self, effects: &mut Vec<Effect<R, C>>) {
+    fn answer_suspension(&mut self, effects: &mut Vec<Effect<R, C>>) {
         self.suspended = self.suspended.saturating_sub(1);
         self.failed = None;
         if std::mem::take(&mut self.tells_replaced) {
@@ -312,7 +313,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         effects: &mut Vec<Effect<R, C>>,
     ) {
         if let Some(watch) = &mut self.watch
-            && watch.ended(subject, how)
+            && watch.ended(subject, how) == Notice::ToQueue
         {
             effects.push(Effect::Enqueue(subject.clone()));
         }

@@ -36,7 +36,7 @@ pub(super) fn calls(block: &Block) -> TokenStream {
     calls
 }
 
-/// Says what to write where a trait is no protocol. rustc also reports that there is no macro of its name.
+/// Says what to write if the trait is not a protocol. rustc also reports that there is no macro of its name.
 fn required(block: &Block, protocol: &Path) -> TokenStream {
     let Block { krate, cfgs, .. } = block;
     let here = Span::mixed_site().located_at(spans::of(protocol));

@@ -74,7 +74,7 @@ pub(crate) mod switch {
         ON.get()
     }
 
-    /// Does something as if the feature was on.
+    /// Runs `code` as if the feature were on.
     pub(crate) fn on<T>(act: impl FnOnce() -> T) -> T {
         ON.set(true);
         let outcome = act();

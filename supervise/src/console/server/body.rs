@@ -36,7 +36,7 @@ struct Views {
 }
 
 struct Reader {
-    /// It goes with its last reader.
+    /// Dropped with its last reader.
     _outlet: Arc<Outlet>,
     latest: watch::Receiver<Option<Arc<Page>>>,
 }

@@ -122,7 +122,7 @@ where
             let _hung_up = connection.await;
         });
         places.push((moved, task.abort_handle()));
-        // It may say something before it is compared with others.
+        // The connection gets a chance to read before its silence is compared with that of others.
         yield_now().await;
     }
 }
@@ -132,7 +132,7 @@ async fn connection<S>(socket: Io<S>, service: Service) -> hyper::Result<()>
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
-    // An answer waits for nothing but the body of the request.
+    // An answer waits only for the body of the request.
     let answer = service_fn(async |request| {
         let answer = timeout(PATIENCE, service.call(request)).await;
         answer.unwrap_or_else(|_| Ok(plain(StatusCode::REQUEST_TIMEOUT, "The body did not arrive in time.\n")))
@@ -177,7 +177,7 @@ mod tests {
         assert_eq!(lasted.await.as_secs(), 10);
     }
 
-    /// Slow is not silent: each byte that is taken gives it more time.
+    /// A slow client is not a silent one: each byte that it takes gives it more time.
     #[tokio::test(start_paused = true)]
     async fn a_client_that_is_slow_gets_its_answer() {
         let (mut client, lasted) = connected(1_024);
@@ -215,7 +215,7 @@ mod tests {
         assert_eq!(lasted.await.as_secs(), 5);
     }
 
-    /// Only who has the token gets as far as the body.
+    /// The server reads the body only from a client with the token.
     #[tokio::test(start_paused = true)]
     async fn a_client_whose_body_does_not_end_is_answered_and_closed() {
         let system = supervise_core::ActorSystem::new("shop");
@@ -280,10 +280,10 @@ mod tests {
         system.terminate().await;
     }
 
-    /// A process that hangs, or is stopped by a signal, keeps its socket and takes up nobody.
+    /// A process that hangs, or is stopped by a signal, keeps its socket but accepts no connection.
     #[cfg(unix)]
     #[tokio::test]
-    async fn a_socket_whose_owner_takes_up_nobody_is_refused_at_once() {
+    async fn a_socket_whose_owner_accepts_no_connection_is_refused_at_once() {
         use std::os::unix::net::UnixStream;
 
         let system = supervise_core::ActorSystem::new("shop");
@@ -303,7 +303,7 @@ mod tests {
         system.terminate().await;
     }
 
-    /// It is the silent ones that make room.
+    /// The connections that have been silent longest are closed.
     #[tokio::test(start_paused = true)]
     async fn who_speaks_is_not_closed_for_another() {
         const ASK: &[u8] = b"GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n";

@@ -48,7 +48,7 @@ impl Service {
         Self { shared }
     }
 
-    /// Only two answers are more than a moment's work: the body of an action has to come, and the text waits for a look that is due.
+    /// Answers a request. Two answers have to wait: an action for its body, and the text for a look that is due.
     fn respond<B>(&self, request: Request<B>) -> Answering
     where
         B: http_body::Body + Send + 'static,

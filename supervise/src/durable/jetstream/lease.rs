@@ -19,9 +19,9 @@ pub(super) struct Lease {
 }
 
 struct State {
-    /// The number of the last renewal. Only who knows it can renew.
+    /// The number of the last renewal. Only a process that knows it can renew the lease.
     revision: u64,
-    /// Until when nobody else can have it.
+    /// Until then, no other process can have the lease.
     until: Until,
 }
 
@@ -39,7 +39,7 @@ impl Until {
     }
 }
 
-/// Whether somebody else has a lease.
+/// Why the lease was not taken: another process has it, or the attempt failed.
 pub(super) enum Taken {
     Yes,
     Failed(String),
@@ -102,7 +102,7 @@ impl Watch {
 }
 
 impl Lease {
-    /// Takes the lease if nobody has it, or if its last revision is `after`, which was our own or released.
+    /// Takes the lease if no process has it, or if its last revision is `after`, which was ours or released.
     pub(super) async fn take(terms: Terms, after: u64, watch: Watch) -> Result<(Self, u64), Taken> {
         let until = Until::after(terms.length);
         let revision = terms.put(&terms.owner, after).await?;
@@ -111,7 +111,7 @@ impl Lease {
         Ok((Self { state, renewal: renewal.abort_handle() }, revision))
     }
 
-    /// Whether nobody else can have it now.
+    /// Whether no other process can have the lease now.
     pub(super) fn holds(&self) -> bool {
         holds(&self.state)
     }
@@ -152,7 +152,7 @@ fn holds(state: &Mutex<State>) -> bool {
     !until.is_over()
 }
 
-/// Renews a lease until somebody else has it.
+/// Renews a lease until another process has it.
 async fn renew(terms: Terms, watch: Watch, state: Arc<Mutex<State>>) {
     loop {
         tokio::time::sleep(terms.length / 3).await;

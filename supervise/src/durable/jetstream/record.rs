@@ -25,7 +25,7 @@ impl Record {
     }
 }
 
-/// Reads fields in their order. What is missing is empty.
+/// Reads fields in their order. `None`: the field is missing.
 pub(super) struct Fields<'a>(pub(super) &'a [u8]);
 
 impl<'a> Fields<'a> {
@@ -59,7 +59,7 @@ impl Charge {
         self.failures.iter().fold(record, |record, failure| record.bytes(failure.as_bytes()))
     }
 
-    /// Reads it up to the end of the record.
+    /// Reads a charge, which extends to the end of the record.
     pub(super) fn decode(fields: &mut Fields<'_>) -> Self {
         let mut small = || fields.number().and_then(|number| u32::try_from(number).ok()).unwrap_or_default();
         let (attempts, crashes) = (small(), small());
@@ -86,7 +86,7 @@ pub(super) fn encode_append(append: &Append) -> bytes::Bytes {
     encode(&append.kind, append.accepted_at, &append.body)
 }
 
-/// The message of a stream. One that cannot be read is damaged.
+/// Decodes a message of a stream. A message that cannot be read counts as damaged.
 pub(super) fn decode(seq: u64, bytes: &[u8], charge: Charge) -> Stored {
     let mut fields = Fields(bytes);
     let read = (|| Some((fields.text()?, fields.number()?, fields.next()?)))();

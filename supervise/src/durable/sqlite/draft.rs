@@ -11,17 +11,17 @@ use super::queue::Queue;
 use super::rows::{HIGHEST_SEQ, MessageRow, encode_failures, row_number};
 use super::statements::{Confined, Statements};
 
-/// How long a key is remembered when its message has left the store, in milliseconds.
+/// How long a key is remembered after its message has left the store, in milliseconds.
 const KEYS_ARE_KEPT: i64 = 10 * 60 * 1000;
 /// How often keys are swept, in milliseconds.
 pub(super) const KEYS_ARE_SWEPT: i64 = 60 * 1000;
-/// What a message takes in the log beside its body.
+/// How many bytes a message takes in the log in addition to its body.
 const BYTES_OF_A_MESSAGE: u64 = 64;
 
 pub(super) struct Draft<'e, 'c> {
     statements: &'e mut Statements<'c>,
     before: &'e BTreeMap<QueueId, Queue>,
-    /// The queues that the group changes, `None` if it discards one.
+    /// The queues that the group changes. `None`: the group discards the queue.
     queues: BTreeMap<QueueId, Option<Queue>>,
     /// Row numbers of handled messages. They are deleted together, because neighbours are cheap.
     handled: Vec<i64>,
@@ -175,7 +175,7 @@ impl<'e, 'c> Draft<'e, 'c> {
         self.statements.delete(first, last)?;
         self.statements.release(first, last)?;
         match changed(&mut self.queues, self.before, id) {
-            // Its actor goes on with the same numbers.
+            // Its actor continues to count from the same number.
             Some(queue) if queue.is_claimed => queue.remove_to(HIGHEST_SEQ),
             _ => self.forget_queue(id)?,
         }

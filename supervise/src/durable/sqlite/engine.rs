@@ -70,7 +70,7 @@ impl Engine<'_> {
         Ok(Claim { queue, waiting: found.waiting(), last, handled, begun, fence, was_ours: true })
     }
 
-    /// The queue is durable with the next group: nobody knows its number before.
+    /// The queue becomes durable with the next group. Nobody knows its number before that.
     fn create(&mut self, name: &str) -> Result<QueueId, StoreError> {
         let queue = QueueId(self.meta.next_queue);
         if queue.0 > HIGHEST_QUEUE {
@@ -80,7 +80,7 @@ impl Engine<'_> {
         grown.map_err(|error| {
             self.place.error(StoreErrorKind::Broken, format_args!("its marks cannot grow: {error}"))
         })?;
-        // A queue that was never durable may have had its number.
+        // An earlier queue that never became durable may have had this number.
         self.marks.clear(queue);
         self.meta.next_queue += 1;
         self.queues.insert(queue, Queue::new(queue, name.to_owned()));
@@ -94,7 +94,7 @@ impl Engine<'_> {
     pub(super) fn commit(&mut self, group: &Group) -> Result<Vec<Appended>, CommitError> {
         self.refuse_if_broken().map_err(|error| CommitError::Unknown(error.text))?;
         let adds = group.changes.iter().any(|change| matches!(change, Change::Append(_)));
-        if adds && !self.has_room() {
+        if adds && !self.make_room() {
             return Err(self.full());
         }
         // What was accepted before is handled as long as this process lives.
@@ -105,7 +105,7 @@ impl Engine<'_> {
         }
         match self.try_commit(group) {
             Err(error) if is_full(&error) => {
-                // Nothing was written. The reserve is for groups that add nothing.
+                // Nothing was written. The reserve is kept for groups that add no message.
                 self.spend();
                 if adds { Err(self.full()) } else { self.try_commit(group).map_err(|error| self.failed(&error)) }
             }
@@ -166,7 +166,7 @@ impl Engine<'_> {
         Ok(answers)
     }
 
-    /// What can wait until the caller has its answer: copies the log into the database.
+    /// Does the work that can wait until the caller has its answer: copies the log into the database.
     pub(super) fn tidy(&mut self) {
         if self.broken.is_none() && self.log >= LOG {
             self.copy_log();
@@ -196,8 +196,9 @@ impl Engine<'_> {
         self.copy_log();
     }
 
-    /// Whether messages may be added: not into the room that is kept for groups that add nothing.
-    fn has_room(&mut self) -> bool {
+    /// Makes room for more messages if necessary. Returns whether there is room, apart from that for groups that add no message.
+    #[must_use]
+    fn make_room(&mut self) -> bool {
         if self.reserve.is_there() {
             return true;
         }
@@ -350,13 +351,13 @@ impl Page {
     }
 }
 
-/// As the table `quarantine` has it.
+/// The number of a fate in the table `quarantine`.
 pub(super) fn number_of(fate: Fate) -> i64 {
     match fate {
         Fate::Failed => 1,
         Fate::Undecodable => 2,
         Fate::CrashedTheProcess => 4,
-        // A fate that this release cannot write would be damage when it is read.
+        // A fate that this release does not know is written as damage.
         _ => 3,
     }
 }

@@ -67,7 +67,7 @@ impl Place {
         }
     }
 
-    /// Opens the file, takes its lock, and creates the tables if it is new. What is refused is not changed.
+    /// Opens the file, takes its lock, and creates the tables if it is new. A file that is refused stays unchanged.
     pub(super) fn connect(&self, accepts_damage: bool) -> Result<Connection, StoreError> {
         let there = std::fs::metadata(&self.path).ok().filter(|file| file.len() > 0);
         if let Some(file) = &there {
@@ -105,7 +105,8 @@ impl Place {
     /// Looks at the file's first page, which takes no lock and leaves no other file.
     fn look(&self) -> Result<(), StoreError> {
         if cfg!(windows) {
-            // Its paths are no URIs; a file that is refused then has an empty one of SQLite beside it.
+            // A path of Windows is not a URI, so this check is left out. A file that is refused later then has an
+            // empty file of SQLite's beside it.
             return Ok(());
         }
         let mut uri = String::from("file:");

@@ -38,7 +38,7 @@ pub(super) enum Slot {
 /// What handlers of one queue were doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Delivery {
-    /// The message under way, 0 if there was none.
+    /// The message under way, or 0.
     pub(super) begun: u64,
     pub(super) handled: u64,
     /// The epoch of the process that wrote it.
@@ -92,7 +92,7 @@ impl MarksFile {
         self.note(QUEUES + 2 * u64::from(queue.0) + 1, [next, self.epoch, 0]);
     }
 
-    /// Forgets what a slot says that is not to be believed.
+    /// Clears a slot whose content must not be used.
     pub(super) fn clear(&self, queue: QueueId) {
         let of_queue = QUEUES + 2 * u64::from(queue.0);
         for slot in [of_queue, of_queue + 1] {
@@ -130,7 +130,7 @@ impl Marks for MarksFile {
     }
 }
 
-/// What the processes before this one left.
+/// The marks that earlier processes left.
 #[derive(Debug)]
 pub(super) struct Found {
     bytes: Vec<u8>,
@@ -216,7 +216,7 @@ fn decode(slot: u64, bytes: &[u8; SIZE]) -> Slot {
     if encode(slot, says) == *bytes { Slot::Says(says) } else { Slot::Damaged }
 }
 
-/// A slot at another place than its own is damage. It has no number that is 0, so that its bytes are never all 0.
+/// A slot at a place other than its own counts as damaged. Its own number is never 0, so its bytes are never all 0.
 fn number_of(slot: u64) -> [u8; 4] {
     u32::try_from(slot + 1).unwrap_or(u32::MAX).to_le_bytes()
 }

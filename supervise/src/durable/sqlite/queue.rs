@@ -1,4 +1,4 @@
-//! Which messages of a queue are there.
+//! Which messages of a queue are in the store.
 
 use std::collections::BTreeSet;
 

@@ -53,7 +53,7 @@ pub(super) fn recover<'c>(
     let Inventory { mut meta, queues, ended, found, missing, .. } = inventory;
     let marks_failed = |error| place.error(StoreErrorKind::Broken, format_args!("its marks: {error}"));
     if found.is_none() {
-        // From the moment at which the file says that it is open, it is nothing without its marks.
+        // Once the file says that it is open, it is incomplete without its marks.
         let marks = MarksFile::open(&place.marks(), meta.epoch + 1);
         let begun = marks.and_then(|marks| marks.begin(meta.store, meta.last_commit));
         begun.and_then(|()| place.sync_folder()).map_err(marks_failed)?;
@@ -268,7 +268,7 @@ impl<'a> Inventory<'a> {
         }
     }
 
-    /// Believes what the marks say was handled and under way.
+    /// Takes from the marks which messages were handled or under way.
     fn apply_deliveries(&mut self) -> Result<(), StoreError> {
         let Some(found) = &self.found else { return Ok(()) };
         if self.ended == Ended::Cleanly {
@@ -296,7 +296,8 @@ impl<'a> Inventory<'a> {
     }
 }
 
-/// Writes what was found, and deletes what no queue knows: handled messages, and damaged row numbers.
+/// Writes the result of the recovery, and deletes rows that belong to no queue: handled messages, and damaged row
+/// numbers.
 fn write(
     connection: &Connection,
     statements: &mut Statements<'_>,

@@ -30,11 +30,11 @@ impl Reserve {
         self.bytes
     }
 
-    /// Gives the room to whoever writes next.
+    /// Gives up the reserve, so that the next write has room.
     pub(super) fn spend(&mut self) {
         self.is_there = false;
         self.spent = Some(Instant::now());
-        // If it cannot be removed there is no reserve, and the disk is as full as it was.
+        // If the file cannot be removed, there is no reserve, and the disk stays full.
         let _ = std::fs::remove_file(&self.path);
     }
 

@@ -7,7 +7,7 @@ use crc32fast::Hasher;
 use rusqlite::Row;
 use supervise_core::durable::{MessageId, QueueId, Seq, Stored};
 
-/// The highest number of a message in its queue: the rest of a row's number is the queue.
+/// The highest number of a message in its queue. The other bits of a row's number are the number of the queue.
 pub(super) const HIGHEST_SEQ: u64 = (1 << SEQ_BITS) - 1;
 /// The highest number of a queue.
 pub(super) const HIGHEST_QUEUE: u32 = (1 << (63 - SEQ_BITS)) - 1;
@@ -171,7 +171,7 @@ pub(super) fn sum_of_message(
         .end()
 }
 
-/// Each text with its length. `None` if there are none.
+/// Each text with its length. `None` for no texts.
 pub(super) fn encode_failures(failures: &[String]) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     for failure in failures {

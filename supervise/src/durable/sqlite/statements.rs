@@ -36,7 +36,7 @@ pub(super) struct Meta {
     pub(super) epoch: u64,
     pub(super) last_commit: u64,
     pub(super) next_queue: u32,
-    /// Whether a process has it open, or died.
+    /// Whether a process has the store open, or died with it open.
     pub(super) is_open: bool,
     /// The boot of the machine in which it was opened last, empty where that is not known.
     pub(super) boot: String,
@@ -110,7 +110,7 @@ impl<'c> Statements<'c> {
     }
 
     pub(super) fn keys_between(&mut self, first: i64, last: i64) -> Result<Vec<String>> {
-        // A damaged key is no key.
+        // A damaged key does not count.
         let keys = self.keys_between.query_map([first, last], |row| Ok(row.get(0).ok()))?;
         keys.filter_map(Result::transpose).collect()
     }
@@ -191,7 +191,7 @@ impl<'c> Statements<'c> {
 }
 
 impl Meta {
-    /// That of a new store, or of one whose row is lost.
+    /// The row of a new store, or of a store whose row is lost.
     pub(super) fn fresh(on: &Connection, marks: Option<&Found>) -> Result<Self> {
         let store: i64 = on.query_row("SELECT random()", (), |row| row.get(0))?;
         let store = marks.and_then(Found::store).unwrap_or(store.cast_unsigned());

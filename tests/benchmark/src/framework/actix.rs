@@ -148,12 +148,12 @@ impl Handler<Gather> for Editor {
     }
 }
 
-/// A counter that fails as it is told; its supervisor restarts it.
+/// A counter that fails when it is told to. Its supervisor restarts it.
 pub struct Child {
     total: u64,
     index: usize,
     starts: Arc<Probe>,
-    /// Told of a failure, where others are concerned.
+    /// Gets the index of this child when it fails, if its siblings must restart too.
     parent: Option<Addr<Parent>>,
 }
 
@@ -276,7 +276,7 @@ impl Handler<Run> for Runner {
     fn handle(&mut self, Run(hops): Run, _: &mut Context<Self>) {
         match &self.next {
             Some(next) if hops > 0 => next.do_send(Run(hops - 1)),
-            // An error says that the ring is ending.
+            // If this fails, the ring is ending.
             _ => drop(self.done.send(())),
         }
     }

@@ -171,7 +171,7 @@ impl Message<Run> for Runner {
     type Reply = ();
 
     async fn handle(&mut self, Run(hops): Run, _: &mut Context<Self, ()>) {
-        // An error of either says that the ring is ending.
+        // If either call fails, the ring is ending.
         match &self.next {
             Some(next) if hops > 0 => drop(next.tell(Run(hops - 1)).send().await),
             _ => drop(self.done.send(())),
@@ -201,7 +201,7 @@ impl Actor for TreeNode {
     }
 }
 
-/// One type for each strategy, because kameo asks the type for it.
+/// One type for each strategy, because in kameo the type determines the strategy.
 pub struct Parent<const ALL_FOR_ONE: bool>;
 
 impl<const ALL_FOR_ONE: bool> Actor for Parent<ALL_FOR_ONE> {

@@ -19,7 +19,7 @@ pub struct Raw;
 #[derive(Debug, Clone)]
 pub struct Counter {
     unbounded: mpsc::UnboundedSender<CounterMessage>,
-    /// Of a counter with a bounded channel, which has no other.
+    /// The sender of a counter with a bounded channel. Such a counter has no unbounded one.
     bounded: Option<mpsc::Sender<CounterMessage>>,
 }
 
@@ -237,7 +237,7 @@ async fn runner(
     done: mpsc::UnboundedSender<()>,
 ) {
     while let Some(hops) = inbox.recv().await {
-        // An error says that the ring is being dropped.
+        // If this fails, the ring is being dropped.
         match hops {
             0 => drop(done.send(())),
             _ => drop(next.send(hops - 1)),

@@ -131,7 +131,7 @@ impl Runner {
 
     #[handler]
     fn run(&mut self, hops: u64) {
-        // An error of either says that the ring is ending.
+        // If either call fails, the ring is ending.
         match &self.next {
             Some(next) if hops > 0 => drop(next.run(hops - 1).tell()),
             _ => drop(self.done.send(())),

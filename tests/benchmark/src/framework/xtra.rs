@@ -119,10 +119,10 @@ impl Handler<Gather> for Editor {
     }
 }
 
-/// A counter that fails as it is told and is then made again.
+/// A counter that fails when it is told to. Its task then creates it again.
 pub struct Child {
     counter: Counter,
-    /// Told when this child fails, where others are concerned.
+    /// Gets the index of this child when it fails, if its siblings must restart too.
     failures: Option<mpsc::UnboundedSender<usize>>,
     index: usize,
     failed: bool,
@@ -202,7 +202,7 @@ impl Handler<Run> for Runner {
     type Return = ();
 
     async fn handle(&mut self, Run(hops): Run, _: &mut Context<Self>) {
-        // An error of either says that the ring is ending.
+        // If either call fails, the ring is ending.
         match &self.next {
             Some(next) if hops > 0 => drop(next.send(Run(hops - 1)).detach().await),
             _ => drop(self.done.send(())),

@@ -1,4 +1,4 @@
-//! Who asks from outside the runtime of the actors.
+//! Code that asks from outside the runtime of the actors.
 
 use std::future::Future;
 use std::pin::pin;

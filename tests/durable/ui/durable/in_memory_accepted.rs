@@ -1,4 +1,4 @@
-//! A mailbox in memory accepts nothing.
+//! `accepted` is called for an actor whose mailbox is in memory.
 
 use supervise::prelude::*;
 

@@ -1,4 +1,4 @@
-//! An actor whose messages should travel; the feature is off.
+//! An actor with `remote`, whose feature is off.
 
 use supervise::actor;
 

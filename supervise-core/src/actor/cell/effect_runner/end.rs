@@ -27,7 +27,7 @@ impl<A: Actor> EffectRunner<A> {
         };
         while let Some(entry) = self.user.pop().or_else(|| user.pop()) {
             self.reaches_nobody(entry);
-            if !for_good && self.slice_ends() {
+            if !for_good && self.count_one() {
                 self.leave_closed_user_lane(user);
                 return false;
             }
@@ -108,7 +108,7 @@ impl<A: Actor> EffectRunner<A> {
         };
         while let Some(message) = system.pop() {
             self.me().answer_for_the_dead(message);
-            if !at_once && self.slice_ends() {
+            if !at_once && self.count_one() {
                 self.leave_closed_system_lane(system);
                 return false;
             }

@@ -27,7 +27,7 @@ pub(in crate::actor::cell) struct Gathered<M> {
     /// How many messages the stash held when each of them was gathered, so that they go back in the order of arrival. Only if the
     /// actor has a stash.
     stashed: Vec<usize>,
-    /// The settings of the batch. They have no meaning while there are no messages.
+    /// The settings of the handler whose messages are gathered. Unused while no message is gathered.
     how: Batching,
     /// When the batch must be handled, if the handler has a `linger` and there are messages.
     until: Option<Instant>,

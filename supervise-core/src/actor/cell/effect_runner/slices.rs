@@ -121,7 +121,8 @@ impl<A: Actor> EffectRunner<A> {
     }
 
     /// Counts one dead letter, or one actor that is told. Returns whether it was the last of this turn.
-    pub(super) fn slice_ends(&mut self) -> bool {
+    #[must_use]
+    pub(super) fn count_one(&mut self) -> bool {
         self.performed += 1;
         self.slice_is_over()
     }

@@ -82,7 +82,7 @@ impl<A: Actor> EffectRunner<A> {
         }
     }
 
-    /// The span of the message that is handled, which is current until what this returns is dropped.
+    /// Enters the span of the message that is handled, until the returned guard is dropped.
     pub(in crate::actor::cell) fn enter_span(&self) -> Option<Inside<'_>> {
         self.spanned.as_ref()?.span.as_ref().map(Inside::enter)
     }

@@ -198,7 +198,7 @@ impl<A: Actor> EffectRunner<A> {
         self.cell.core.lose(name, DeadLetterReason::Abandoned, AskError::Unanswered, message);
     }
 
-    /// A stored message that is not handled has its end all the same.
+    /// Acknowledges a stored message that is skipped, so that it does not come again.
     #[cfg(feature = "durable")]
     fn acknowledged(mut message: A::Message) -> A::Message {
         if let Some(ticket) = A::slot(&mut message).and_then(ReplySlot::take_ticket) {

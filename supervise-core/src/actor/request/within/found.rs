@@ -24,7 +24,7 @@ pub(super) enum Found {
     Starting,
     /// Its code awaits an answer of this actor.
     Asking(ActorPath),
-    /// So many messages wait or are being handled.
+    /// This many messages wait or are being handled.
     Busy(usize),
     Idle,
     /// It is a pattern, which passes messages on to other actors.

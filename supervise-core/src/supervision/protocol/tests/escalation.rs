@@ -1,6 +1,6 @@
 use super::*;
 
-/// One that has just escalated the failure of its second child.
+/// An actor that has just escalated the failure of its second child.
 fn escalated() -> Actor {
     let mut actor = running(3);
     drive(&mut actor, failed(B, X));
@@ -57,7 +57,7 @@ fn a_handler_that_fails_after_an_escalation_suspends_the_perpetrator_too() {
     assert!(actor.accepts_messages());
 }
 
-/// One whose children have all failed, and that has escalated the failure of the second one.
+/// An actor whose children have all failed, and that has escalated the failure of the second one.
 fn stormy() -> Actor {
     let mut actor = escalated();
     for child in [A, C] {

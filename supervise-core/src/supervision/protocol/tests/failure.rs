@@ -49,7 +49,7 @@ fn resume_reaches_the_child_with_the_cause() {
 }
 
 #[test]
-fn restart_recreates_the_child() {
+fn a_restart_is_sent_to_the_failed_child() {
     let mut actor = running(1);
     drive(&mut actor, failed(A, X));
     let restarting = Outcome::Restarting { children: 1, delay: None };

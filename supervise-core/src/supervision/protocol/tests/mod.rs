@@ -184,14 +184,14 @@ fn running(children: u32) -> Actor {
     actor
 }
 
-/// One whose handler has just failed.
+/// An actor whose handler has just failed.
 fn failing(children: u32) -> Actor {
     let mut actor = running(children);
     back(&mut actor, Returned::Err(X));
     actor
 }
 
-/// One whose `pre_restart` is out.
+/// An actor whose `pre_restart` is out.
 fn restarting(children: u32) -> Actor {
     let mut actor = failing(children);
     assert_eq!(drive(&mut actor, Restart(X)), [pre_restart(X, true)]);

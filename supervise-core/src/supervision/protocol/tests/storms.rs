@@ -131,7 +131,7 @@ fn a_restart_of_the_parent_restarts_those_that_are_to_be_replaced_too() {
 }
 
 #[test]
-fn whoever_restarts_together_says_so_before_its_next_instance_is_made() {
+fn a_child_that_restarts_together_says_so_before_its_next_instance_is_made() {
     let mut actor = failing(0);
     assert_eq!(drive(&mut actor, RestartTogether(X)), [pre_restart(X, true)]);
     assert_eq!(back(&mut actor, Returned::Ok), [DropInstance, Effect::TellReplaced, rebuild(X)]);

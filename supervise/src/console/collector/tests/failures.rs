@@ -20,7 +20,11 @@ fn con_12_near_its_limit_says_what_comes_then() {
         view.cards.first().map(|card| (card.kind, card.says.clone()))
     };
     assert_eq!(says(budget(3, 5, false)), None);
-    assert_eq!(says(budget(1, 1, false)), None, "one of one is no warning: it is what one failure does");
+    assert_eq!(
+        says(budget(1, 1, false)),
+        None,
+        "a limit of one has no warning, because a single failure uses it up"
+    );
     let said = |text: &str| Some((Kind::NearLimit, text.to_owned()));
     assert_eq!(
         says(budget(4, 5, true)),
@@ -50,7 +54,7 @@ fn con_11_con_13_a_restart_loop_shows_the_rule_and_the_countdown() {
     for second in [10, 30] {
         failed(&mut collector, second, decision("/user/gateway", 7, restarting()));
     }
-    assert!(look(&mut collector, 40, &[at(2, "gateway", 7)]).cards.is_empty(), "two are no loop");
+    assert!(look(&mut collector, 40, &[at(2, "gateway", 7)]).cards.is_empty(), "two failures are not a loop");
     failed(&mut collector, 50, decision("/user/gateway", 7, restarting()));
     let view = look(&mut collector, 51, &[at(2, "gateway", 7)]);
     assert_eq!(kinds(&view), [(Kind::RestartLoop, "/user/gateway")]);

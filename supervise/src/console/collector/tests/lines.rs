@@ -40,7 +40,7 @@ fn con_14_con_25_many_siblings_are_one_line_and_the_ill_ones_are_not_folded_away
             });
             look.see(&at(3, "below", 1_000_000 + key));
         }
-        seen = look.close().expect("it is no glance");
+        seen = look.close().expect("it is a full look");
     }
     assert_eq!((seen.actors, seen.ill, seen.cards.len(), seen.cards[0].actors), (200_002, 3, 1, 3));
     let group = listing.lines.iter().find(|row| row.is_group).expect("a folded line");
@@ -64,14 +64,14 @@ fn there_are_300_lines_at_most_and_the_ill_ones_come_first() {
             let waiting = usize::from(ill);
             look.see(&Sight { actor_type, handling: ill, parked: ill, pushed: 2, waiting, ..at(2, "one", key) });
         }
-        view = look.close().expect("it is no glance");
+        view = look.close().expect("it is a full look");
     }
     assert_eq!((listing.lines.len(), listing.cut), (300, 202));
     assert_eq!(listing.lines.iter().filter(|row| row.kind.is_some()).count(), 9);
     assert_eq!((view.cards.len(), view.ill), (9, 9));
 }
 
-/// A look for new readers changes nothing that the next look tells.
+/// A look for new readers does not change what the next look shows.
 #[test]
 fn a_glance_counts_nothing() {
     let mut collector = Collector::default();

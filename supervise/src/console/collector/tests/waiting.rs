@@ -50,7 +50,8 @@ fn asks(name: &'static str, key: u64, whom: &[u64], waiting: usize) -> Sight<'st
     Sight { handling: true, parked: true, pushed: 9, waiting, waits_for, ..at(2, name, key) }
 }
 
-/// CON-08: also while looks are so rare that the first one that finds them long in a message follows one that found them short.
+/// CON-08: also if looks are rare: one look finds the actors in a message for a short time, and the next one for a
+/// long time.
 #[test]
 fn con_08_nobody_is_called_the_root_before_it_is_known_for_whom_it_waits() {
     let mut collector = Collector::default();
@@ -59,7 +60,7 @@ fn con_08_nobody_is_called_the_root_before_it_is_known_for_whom_it_waits() {
         assert!(look(&mut collector, second, &actors).cards.is_empty(), "second {second}");
     }
     assert_eq!(kinds(&look(&mut collector, 10, &actors)), [(Kind::Stuck, "/user/conn")]);
-    // One that waits for an actor that is well is stuck itself.
+    // An actor that waits for a healthy actor is stuck itself.
     let mut collector = Collector::default();
     for second in [0, 5] {
         assert!(look(&mut collector, second, &[asks("ledger", 7, &[8], 2), at(2, "conn", 8)]).cards.is_empty());
@@ -174,7 +175,7 @@ fn falling_behind_is_growing_for_three_looks_or_waiting_for_ten_seconds() {
     let mut collector = Collector::default();
     let idle = |pushed| Sight { handling: true, parked: true, pushed, waiting: 500, ..at(2, "slow", 7) };
     for second in 0..=10 {
-        // It takes up one message a second: each message waits for long.
+        // It handles one message a second, so each message waits for a long time.
         let view = look(&mut collector, second, &[idle(500 + u32::try_from(second).expect("few"))]);
         assert_eq!(view.cards.len(), usize::from(second == 10), "second {second}");
     }

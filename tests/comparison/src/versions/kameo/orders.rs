@@ -57,7 +57,7 @@ impl Message<Place> for Writer {
         self.connection.insert(order).await.map_err(|error| match error {
             DbError::Rejected => Refusal::Rejected,
             DbError::Disconnected(_) => {
-                // An error of an ask is only its reply. The supervisor restarts whatever stops.
+                // In kameo, the error of an ask is only a reply. The supervisor restarts every actor that stops.
                 ctx.stop();
                 Refusal::Failed
             }
@@ -77,7 +77,7 @@ impl Actor for Writers {
         let mut all = Vec::new();
         for _ in 0..settings.writers {
             let writer = Writer::supervise(&this, (settings, given_up.clone()))
-                // There is no policy that does not count, and one that counts cannot tell a panic from a broken connection.
+                // Every restart policy counts restarts, and the count includes both panics and broken connections.
                 .restart_limit(u32::MAX, Duration::from_secs(1))
                 .spawn_with_mailbox(mailbox::bounded(settings.waiting / settings.writers))
                 .await;
