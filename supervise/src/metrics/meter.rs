@@ -6,8 +6,7 @@ use std::time::{Duration, Instant};
 
 use metrics::SharedString;
 use supervise_core::{
-    ActorSystem, DeadLetterReason, During, Event, Events, Glimpse, Interest, Lives, NodeState, Outcome, Selection,
-    Tally,
+    ActorSystem, During, Event, Events, Glimpse, Interest, Lives, NodeState, Outcome, Selection, Tally,
 };
 
 use super::books::Books;
@@ -50,6 +49,7 @@ struct Found {
     fullest: usize,
     oldest: Duration,
     handling: Duration,
+    busy: usize,
     stuck: usize,
     blocking: usize,
     used: f64,
@@ -152,6 +152,7 @@ impl Meter {
             found.states[state(glimpse)] += 1;
             found.messages += wraps.whole(sight.key, actor, sight.handled());
             found.waiting += sight.waiting;
+            found.busy += usize::from(sight.handling);
             found.fullest = found.fullest.max(sight.waiting);
             if let Some(standing) = glimpse.standing().filter(|standing| standing.of > 0) {
                 found.used = found.used.max(f64::from(standing.used) / f64::from(standing.of));
@@ -189,6 +190,7 @@ impl Meter {
                 (series::MAILBOX_MAX, float(found.fullest)),
                 (series::OLDEST, found.oldest.as_secs_f64()),
                 (series::HANDLING, found.handling.as_secs_f64()),
+                (series::BUSY, float(found.busy)),
                 (series::STUCK, float(found.stuck)),
                 (series::BLOCKING, float(found.blocking)),
                 (series::BUDGET, found.used),
@@ -221,7 +223,7 @@ impl Meter {
             }
             Event::DeadLetter(letter) => {
                 let actor = letter.recipient_type.map_or("none", label);
-                self.books.add(series::DEAD_LETTERS, vec![actor.into(), reason(letter.reason).into()], 1);
+                self.books.add(series::DEAD_LETTERS, vec![actor.into(), letter.reason.name().into()], 1);
             }
             Event::Missed(missed) => self.books.add(series::MISSED, Vec::new(), *missed),
             _ => {}
@@ -269,18 +271,6 @@ fn name_of(outcome: Outcome) -> &'static str {
         Outcome::LimitReached { .. } | Outcome::LimitEscalated => "limit",
         Outcome::Escalated => "escalated",
         Outcome::AlreadyAnswered => "answered",
-        _ => "unknown",
-    }
-}
-
-fn reason(reason: DeadLetterReason) -> &'static str {
-    match reason {
-        DeadLetterReason::Stopped => "stopped",
-        DeadLetterReason::MailboxFull => "mailbox_full",
-        DeadLetterReason::StashFull => "stash_full",
-        DeadLetterReason::Quarantined => "quarantined",
-        DeadLetterReason::CircuitOpen => "circuit_open",
-        DeadLetterReason::NotFound => "not_found",
         _ => "unknown",
     }
 }
