@@ -10,6 +10,7 @@
 //! |---|---|
 //! | `generated` | what generated code calls |
 //! | `testkit` | a private system per test on a paused clock (feature `testkit`) |
+//! | `sharded` | one actor for each key on many nodes (feature `remote`) |
 //! | `pattern` | [`pattern`]: the backoff supervisor, the pool |
 //! | `remote` | refs to actors of other nodes, and the association of two nodes (feature `remote`) |
 //! | `keyed` | [`Children`]: one child for each key, passivated when it is idle |
@@ -53,6 +54,8 @@ mod observe;
 pub mod pattern;
 #[cfg(feature = "remote")]
 pub mod remote;
+#[cfg(feature = "remote")]
+pub mod sharded;
 mod shutdown;
 mod shutdown_plan;
 pub mod supervision;
@@ -64,15 +67,16 @@ pub use actor::{
     AnyActorRef, Ask, AskError, AskTimeout, AskWithin, AwaitedInAnAsyncBlock, Batching, Built, ByHand, ByRequest,
     Child, CircuitOpen, Configuration, Context, DEFAULT_STOP_TIMEOUT, DecidedBy, DeciderTable, Decides,
     DecidesAll, DecidesByOuterType, DeclarationDecidedBy, Declare, DefaultTable, EndReason, Envelope,
-    EscalationsDecidedBy, Factory, FailsWith, FailuresDecidedBy, GivesProps, HasOneRuleOrOneSpellingFor,
-    InitializationFailed, InvalidSettings, MessageFor, NeverFails, NeverRestarts, Ordinary, Props, ProtocolRef,
-    RefOf, Reply, ReplySlot, ReplyTo, Request, Rule, Ruled, RuntimeGone, SendError, SendErrorReason, SpawnError,
-    SpentInstance, StartError, StashOverflow, StoppingTable, SupervisedBy, SupervisionTable, Supervisor, Task,
-    TaskOutput, Terminated, TimerKey, TotalTable, Transient, TypedRef, Unchecked, UndeclaredChild, WatchableBy,
-    Watches, WatchesAny, Work, WorkId,
+    EscalatedErrorDecidedBy, EscalationsDecidedBy, Factory, FactoryErrorDecidedBy, FailsWith, FailuresDecidedBy,
+    GivesProps, HasOneRuleFor, HasOneSpellingAndWholeTypeLastFor, HasOneSpellingFor, InitializationFailed,
+    InvalidSettings, MessageFor, NeverFails, NeverRestarts, Ordinary, Props, ProtocolRef, RefOf, Reply, ReplySlot,
+    ReplyTo, Request, Rule, Ruled, RuntimeGone, SendError, SendErrorReason, SpawnError, SpentInstance, StartError,
+    StashOverflow, StoppingTable, SupervisedBy, SupervisionTable, Supervisor, Task, TaskOutput, Terminated,
+    TimerKey, TotalTable, Transient, TypedRef, Unchecked, UndeclaredChild, WatchableBy, Watches, WatchesAny, Work,
+    WorkId,
 };
 #[cfg(feature = "durable")]
-pub use actor::{Durable, Keyed};
+pub use actor::{Asking, Durable, Keyed, Sender};
 pub use base::{ActorName, ActorPath, InvalidName, InvalidPath, Uid};
 pub use failure::{During, Failure, FailureKind, PermanentEnded, Stage};
 pub use inspect::{
@@ -81,7 +85,8 @@ pub use inspect::{
 pub use keyed::{ChildKey, Children, ChildrenProps};
 pub use mailbox::{MailboxKind, Overflow};
 pub use observe::{
-    DeadLetter, DeadLetterReason, Event, EventStream, Events, Interest, Intervention, LastFailure, Lives, Tally,
+    DeadLetter, DeadLetterReason, Event, EventStream, Events, Interest, Intervention, LastFailure, Lives,
+    LostMessage, LostMessages, Tally,
 };
 pub use shutdown::{CoordinatedShutdown, NotStopped, ShutdownTask, TaskOutcome};
 pub use shutdown_plan::{

@@ -20,7 +20,7 @@ fn understood(literal: &Lit) -> Result<Duration, String> {
     let text = match literal {
         Lit::Str(text) => text.value(),
         Lit::Int(number) if number.suffix().is_empty() => {
-            return Err(format!("a duration needs a unit: write `{number}s` or `{number}ms`"));
+            return Err(format!("a duration needs a unit: write `\"{number}s\"` or `\"{number}ms\"`"));
         }
         Lit::Int(number) => format!("{}{}", number.base10_digits(), number.suffix()),
         Lit::Float(number) => return fractional(number),
@@ -39,7 +39,7 @@ fn fractional(number: &syn::LitFloat) -> Result<Duration, String> {
         "m" | "min" => value * 60.0,
         "h" => value * 3600.0,
         "" => {
-            return Err(format!("a duration needs a unit: write `{number}s` or `{number}ms`"));
+            return Err(format!("a duration needs a unit: write `\"{number}s\"` or `\"{number}ms\"`"));
         }
         unit => return Err(format!("unknown unit `{unit}`: {MEND}")),
     };
@@ -51,7 +51,7 @@ pub(crate) fn positive(input: ParseStream<'_>) -> syn::Result<Duration> {
     let span = input.span();
     let duration = duration(input)?;
     if duration.is_zero() {
-        return Err(syn::Error::new(span, "this duration must be longer than zero"));
+        return Err(syn::Error::new(span, "this duration must be longer than zero: write one such as `\"60s\"`"));
     }
     Ok(duration)
 }
@@ -100,8 +100,8 @@ mod tests {
 
     #[test]
     fn a_number_without_a_unit_is_refused() {
-        assert_eq!(read("60").unwrap_err(), "a duration needs a unit: write `60s` or `60ms`");
-        assert_eq!(read("1.5").unwrap_err(), "a duration needs a unit: write `1.5s` or `1.5ms`");
+        assert_eq!(read("60").unwrap_err(), "a duration needs a unit: write `\"60s\"` or `\"60ms\"`");
+        assert_eq!(read("1.5").unwrap_err(), "a duration needs a unit: write `\"1.5s\"` or `\"1.5ms\"`");
     }
 
     #[test]
@@ -115,6 +115,6 @@ mod tests {
     #[test]
     fn a_positive_duration_is_not_zero() {
         let error = syn::parse::Parser::parse_str(positive, "0s").unwrap_err();
-        assert_eq!(error.to_string(), "this duration must be longer than zero");
+        assert_eq!(error.to_string(), "this duration must be longer than zero: write one such as `\"60s\"`");
     }
 }

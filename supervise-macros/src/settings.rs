@@ -126,18 +126,26 @@ impl Setting {
     fn incomplete(&self, error: syn::Error, example: &str) -> syn::Error {
         let said = error.to_string();
         if said.starts_with("unexpected end of input") || said == "expected `,`" {
-            self.error(format!("this setting is incomplete: write `{example}`"))
-        } else {
-            error
+            return self.error(format!("this setting is incomplete: write `{example}`"));
         }
+        let expected = match said.as_str() {
+            "expected integer literal" => "a number without quotes",
+            "expected string literal" => "a text in quotes",
+            "expected square brackets" => "a list in square brackets",
+            _ => return error,
+        };
+        syn::Error::new(error.span(), format!("expected {expected}: write it as in `{example}`"))
     }
 
     /// The error for a setting after an earlier one of the same meaning.
     pub(crate) fn after(&self, first: &Self) -> syn::Error {
         if self.name == first.name {
-            self.error(format!("`{}` is given twice: remove one", self.name))
+            self.error(format!("`{}` is given twice: keep the one that you mean, and remove the other", self.name))
         } else {
-            self.error(format!("`{}` and `{}` exclude each other: remove one", first.name, self.name))
+            self.error(format!(
+                "`{}` and `{}` exclude each other: keep the one that you mean, and remove the other",
+                first.name, self.name
+            ))
         }
     }
 
@@ -155,6 +163,11 @@ impl Setting {
         let message = format!("`{0}` takes its arguments in parentheses: write `{0}({example})`", self.name);
         Err(self.error(message))
     }
+}
+
+/// Code in a message, or what stands for it if it is long.
+pub(crate) fn shortened(code: &str, instead: &str) -> String {
+    if code.len() > 60 { instead.to_owned() } else { code.replace(" : ", ": ") }
 }
 
 /// Reads `name = duration`.

@@ -6,6 +6,11 @@ pub(crate) fn unknown(what: &str, word: &syn::Ident, known: &[&str]) -> syn::Err
     let text = word.to_string();
     let mend = match closest(&text, known) {
         Some(close) => format!("did you mean `{close}`?"),
+        None if what == "restart type" => {
+            "write `transient` to start the child again after failures only, `permanent` to start it again \
+                                           after a normal end too, or `temporary` to never start it again"
+                .to_owned()
+        }
         None => format!("expected one of {}", listed(known)),
     };
     let (kind, place) = what.split_at(what.find(" of ").unwrap_or(what.len()));
@@ -92,6 +97,8 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("never", "temporary"),
     ("on_failure", "transient"),
     ("shutdown", "stop_timeout"),
+    // Log levels.
+    ("warning", "warn"),
     // Methods and mailboxes.
     ("capacity", "mailbox"),
     ("handle_call", "handler"),
@@ -135,7 +142,7 @@ fn distance(a: &str, b: &str) -> usize {
 mod tests {
     use super::*;
     use crate::grammar::arguments::{ActorArguments, ChildArguments, ExponentialArguments, StrategyArguments};
-    use crate::grammar::words::{Directive, Part, RestartType, Role, Scope};
+    use crate::grammar::words::{Directive, LogLevel, Part, RestartType, Role, Scope};
     use crate::grammar::{Arguments, Word};
 
     const DIRECTIVES: &[&str] = &["Resume", "Restart", "Stop", "Escalate", "Default"];
@@ -197,6 +204,7 @@ mod tests {
             Scope::WORDS,
             Directive::WORDS,
             RestartType::WORDS,
+            LogLevel::WORDS,
             Role::WORDS,
             ActorArguments::WORDS,
             ChildArguments::WORDS,

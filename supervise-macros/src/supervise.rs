@@ -11,6 +11,8 @@ use syn::{Data, DeriveInput, Fields};
 
 use crate::declaration::parse::facade;
 use crate::errors::{Errors, beside};
+use crate::settings::{split, written};
+use crate::value::this;
 use crate::{attributes, syntax};
 
 /// The attribute that carries a table from a `#[supervise]` above an `#[actor]` to that `#[actor]`.
@@ -31,7 +33,8 @@ pub(crate) fn attribute(arguments: &TokenStream, item: &TokenStream) -> TokenStr
         return TokenStream::new();
     }
     let mend = "`#[supervise(..)]` says what an actor does about its failed children: \
-                write it beside `#[actor]` on a struct or enum, `#[actor] #[supervise(on(_) = Restart)] struct Parent { .. }`, \
+                write it beside `#[actor]` on a struct or enum that has an `#[actor] impl` block, `#[actor] #[supervise(on(_) = Restart)] struct \
+                Parent { .. }` and `#[actor] impl Parent {}`, \
                 or on a unit struct, whose table several supervisors can use: `#[supervise(on(_) = Restart)] struct Storage;`";
     let Ok(mut declared) = syntax::read(item.clone(), DeriveInput::parse) else {
         return beside(item, syn::Error::new_spanned(first_line(item), mend));
@@ -56,11 +59,21 @@ fn is_table(item: &DeriveInput) -> bool {
 /// Expands the attribute on a unit struct: the struct has this table.
 fn own_table(arguments: TokenStream, item: &DeriveInput) -> TokenStream {
     let mut errors = Errors::new();
-    let table = parse::table(arguments, &item.generics, &mut errors);
+    let table = parse::table(arguments.clone(), &item.generics, &mut errors);
     table.check(&item.generics, &mut errors);
     if let Some(this) = table.this() {
-        let message = "a table of its own has no supervisor whose settings it could read: write a constant, or write the table on \
-                       the actor that has the settings";
+        let setting = reads_self(&arguments).map_or_else(|| "max_retries".to_owned(), |name| name.to_string());
+        let value = match setting.as_str() {
+            "max_retries" => "3",
+            "jitter" => "0.2",
+            _ => "\"10s\"",
+        };
+        let message = format!(
+            "a table of its own has no `self`: if every actor that uses the table should have the same value, write it here, such as \
+             `{setting} = {value}`; if each actor has its own, remove `struct {}`, and write this `#[supervise({})]` under the `#[actor]` of each",
+            item.ident,
+            written(&arguments)
+        );
         errors.at_span(this, message);
     }
     let krate = table.krate.value.clone().unwrap_or_else(facade);
@@ -69,6 +82,27 @@ fn own_table(arguments: TokenStream, item: &DeriveInput) -> TokenStream {
         // A table that decides everything remains, so that code that uses it has no errors.
         Some(error) => beside(&expand::own_table(&model::Table::default(), item, &krate), error),
     }
+}
+
+/// The name of the first setting whose value mentions `self`.
+fn reads_self(settings: &TokenStream) -> Option<Ident> {
+    for setting in &split(settings.clone(), ',') {
+        let mut tokens = setting.clone().into_iter();
+        match (tokens.next(), tokens.next()) {
+            (Some(TokenTree::Ident(name)), Some(TokenTree::Punct(_))) if this(setting).is_some() => {
+                return Some(name);
+            }
+            _ => {}
+        }
+        for token in setting.clone() {
+            if let TokenTree::Group(group) = token
+                && let Some(name) = reads_self(&group.stream())
+            {
+                return Some(name);
+            }
+        }
+    }
+    None
 }
 
 /// The tokens before an item's body, as a place for errors.

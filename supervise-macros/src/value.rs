@@ -20,14 +20,24 @@ use crate::{duration, spans, syntax};
 pub(crate) enum Value<T> {
     Literal(T),
     /// An expression that rustc can evaluate.
-    Constant(TokenStream),
+    Constant(Constant),
     /// An expression that mentions `self`.
     Setting(FromSelf),
+}
+
+/// An expression over constants.
+#[derive(Clone)]
+pub(crate) struct Constant {
+    pub(crate) expression: TokenStream,
+    /// The name of the setting.
+    name: Ident,
 }
 
 /// An expression over the supervisor's own settings.
 #[derive(Clone)]
 pub(crate) struct FromSelf {
+    /// The name of the setting.
+    name: Ident,
     pub(crate) expression: TokenStream,
     /// The whole setting as the user wrote it.
     pub(crate) text: String,
@@ -54,7 +64,7 @@ impl<T> Value<T> {
     /// The place of a constant's expression.
     pub(crate) fn constant(&self) -> Option<Span> {
         match self {
-            Self::Constant(expression) => Some(spans::of(expression)),
+            Self::Constant(constant) => Some(spans::of(&constant.expression)),
             Self::Literal(_) | Self::Setting(_) => None,
         }
     }
@@ -67,7 +77,7 @@ where
     /// The value, unchecked even if it depends on the supervisor's settings.
     pub(crate) fn unchecked(&self, krate: &Path) -> TokenStream {
         match self {
-            Self::Setting(setting) => setting.expression.clone(),
+            Self::Setting(setting) => typed(&setting.name, &setting.expression, krate),
             other => other.expression(krate),
         }
     }
@@ -84,9 +94,10 @@ pub(crate) fn value<T>(
     };
     let expression = setting.value(Expr::parse, example)?;
     let expression = quote::ToTokens::into_token_stream(expression);
+    let name = setting.name.clone();
     Ok(match this(&tokens) {
-        Some(this) => Value::Setting(FromSelf { expression, text: written(setting.tokens()), this }),
-        None => Value::Constant(expression),
+        Some(this) => Value::Setting(FromSelf { name, expression, text: written(setting.tokens()), this }),
+        None => Value::Constant(Constant { expression, name }),
     })
 }
 
@@ -151,19 +162,28 @@ pub(crate) fn of_our_self(tokens: TokenStream) -> TokenStream {
     ours
 }
 
+/// The expression, in a call of the function of this setting, which rustc quotes if the type is another. rustc reports it at the setting's name.
+fn typed(name: &Ident, expression: &TokenStream, krate: &Path) -> TokenStream {
+    let here = Span::mixed_site().located_at(name.span());
+    let (name, krate) = (Ident::new(&name.to_string(), here), spans::path_at(krate, here));
+    quote_spanned!(here=> #krate::__private::typed::#name(#expression))
+}
+
 /// A constant, wrapped in the function that checks it when rustc evaluates it. rustc reports an error at the
 /// constant.
-fn constant(expression: &TokenStream, check: Option<(&str, &str)>, krate: &Path) -> TokenStream {
-    let Some((check, _)) = check else { return expression.clone() };
-    let here = Span::mixed_site().located_at(spans::of(expression));
+fn constant(constant: &Constant, check: Option<(&str, &str)>, krate: &Path) -> TokenStream {
+    let expression = typed(&constant.name, &constant.expression, krate);
+    let Some((check, _)) = check else { return expression };
+    let here = Span::mixed_site().located_at(spans::of(&constant.expression));
     let (check, krate) = (Ident::new(check, here), spans::path_at(krate, here));
     quote_spanned!(here=> #krate::__private::#check(#expression))
 }
 
 /// A setting, with the function that checks it when a supervisor starts.
 fn from_self(setting: &FromSelf, check: Option<(&str, &str)>, krate: &Path) -> TokenStream {
-    let FromSelf { expression, text, .. } = setting;
-    let Some((_, check)) = check else { return expression.clone() };
+    let FromSelf { name, expression, text, .. } = setting;
+    let expression = typed(name, expression, krate);
+    let Some((_, check)) = check else { return expression };
     let check = Ident::new(check, Span::mixed_site());
     quote_spanned!(Span::mixed_site()=> #krate::__private::#check(#text, #expression)?)
 }
@@ -174,7 +194,7 @@ macro_rules! values {
             fn expression(&self, krate: &Path) -> TokenStream {
                 match self {
                     Self::Literal(value) => value.expression(krate),
-                    Self::Constant(expression) => constant(expression, $check, krate),
+                    Self::Constant(of) => constant(of, $check, krate),
                     Self::Setting(setting) => from_self(setting, $check, krate),
                 }
             }

@@ -12,7 +12,7 @@
 //!   it. An error that is only an answer is a `Reply<Result<T, E>>`: return [`Reply`]`(Err(..))`. This matters most where a handler asks
 //!   another actor: `child.read().await?` makes the asking actor fail whenever the child fails.
 //! - **What does an actor without `#[supervise]` do about its children?** It restarts a child that failed, at once and without a
-//!   limit, and stops a child that cannot start ([rule 3.3](docs::semantics#rule-3.3)). With the attribute, the strategy is `one_for_one` unless you
+//!   limit, and tries a child that cannot start again after growing delays ([rule 3.3](docs::semantics#rule-3.3)). With the attribute, the strategy is `one_for_one` unless you
 //!   name another one, and there is no limit and no backoff unless you write them. **At a limit the child stops for good**, unless
 //!   `on_limit = Escalate` says otherwise ([rule 7.6](docs::semantics#rule-7.6)).
 //! - **What happens to my message when it makes the actor fail?** It is dropped, and its asker gets `AskError::Failed` with the cause
@@ -120,6 +120,9 @@ pub mod docs {
     #[cfg(feature = "durable")]
     #[doc = include_str!("../docs/durable.md")]
     pub mod durable {}
+    #[cfg(feature = "remote")]
+    #[doc = include_str!("../docs/remote.md")]
+    pub mod remote {}
     #[cfg(feature = "console")]
     #[doc = include_str!("../docs/console.md")]
     pub mod console {}
@@ -458,7 +461,9 @@ pub mod prelude {
     };
 
     #[doc(hidden)]
-    pub use supervise_core::migration_hints::{ContextHints as _, MigrationHints as _, SystemHints as _};
+    pub use supervise_core::migration_hints::{
+        ContextHints as _, MigrationHints as _, RequestHints as _, SlotHints as _, SystemHints as _,
+    };
 
     #[cfg(feature = "macros")]
     pub use crate::{actor, supervise};

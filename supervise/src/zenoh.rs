@@ -79,7 +79,8 @@ impl Zenoh {
     /// An engine that listens at this address, such as `10.0.0.7:7000`. If the port is 0, the operating system names one now that is
     /// free, and [`address`](Transport::address) tells it. Another process may take that port before the node joins; then `join` fails.
     ///
-    /// Beyond loopback, an engine opens only with [`mutual_tls`](Self::mutual_tls) or [`plaintext`](Self::plaintext).
+    /// Beyond loopback, an engine opens only with [`mutual_tls`](Self::mutual_tls) or [`plaintext`](Self::plaintext). This holds for the
+    /// seeds too.
     pub fn listen(address: impl Into<String>) -> Self {
         let listen = free_port(address.into());
         Self {
@@ -104,7 +105,7 @@ impl Zenoh {
         self
     }
 
-    /// Listens beyond loopback without TLS. Whoever reaches the port can read, forge and send messages.
+    /// Listens and connects beyond loopback without TLS. Whoever reaches the port can read, forge and send messages.
     pub fn plaintext(mut self) -> Self {
         self.security = Security::Plaintext;
         self
@@ -130,16 +131,14 @@ impl Zenoh {
 
     /// Zenoh's settings, or why it must not be opened.
     fn config(&self) -> Result<::zenoh::Config, TransportError> {
-        let (host, ip) = host(&self.listen);
-        if ip.is_some_and(|ip| ip.is_unspecified()) && self.reachable_at.is_none() {
+        if host(&self.listen).1.is_some_and(|ip| ip.is_unspecified()) && self.reachable_at.is_none() {
             let why = format!("no peer reaches a node at `{}`: say with `reachable_at` where it is", self.listen);
             return Err(TransportError(why));
         }
-        let is_loopback = ip.map_or(host == "localhost", |ip| ip.is_loopback());
-        if matches!(self.security, Security::Loopback) && !is_loopback {
+        let beyond = [&self.listen].into_iter().chain(&self.seeds).find(|address| !is_loopback(address));
+        if let (Security::Loopback, Some(beyond)) = (&self.security, beyond) {
             let why = format!(
-                "`{}` is not a loopback address: use `mutual_tls`, or `plaintext` in a network that you trust",
-                self.listen
+                "`{beyond}` is not a loopback address: use `mutual_tls`, or `plaintext` in a network that you trust"
             );
             return Err(TransportError(why));
         }
@@ -148,6 +147,8 @@ impl Zenoh {
         let mut settings = vec![
             ("mode", quoted("peer")),
             ("listen/endpoints", format!("[{}]", quoted(&format!("{protocol}/{}", self.listen)))),
+            // A peer may name addresses of others, which must not be reached in plain text either.
+            ("transport/link/protocols", format!("[{}]", quoted(protocol))),
             ("connect/endpoints", format!("[{}]", seeds.join(","))),
             (
                 "connect/retry",
@@ -313,6 +314,11 @@ fn quoted(text: &str) -> String {
 fn host(address: &str) -> (&str, Option<IpAddr>) {
     let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
     (host, host.trim_start_matches('[').trim_end_matches(']').parse().ok())
+}
+
+fn is_loopback(address: &str) -> bool {
+    let (host, ip) = host(address);
+    ip.map_or(host == "localhost", |ip| ip.is_loopback())
 }
 
 /// The address, with a port that is free now if its port is 0.

@@ -22,14 +22,16 @@ enum Citing {
 /// Every rule must be cited by each of these.
 const REQUIRED: &[Citing] = &[Citing::Tests, Citing::Code];
 
-const SOURCES: [(Citing, &str); 11] = [
+const SOURCES: [(Citing, &str); 12] = [
     (Citing::Tests, "tests/conformance"),
     (Citing::Tests, "tests/console"),
     (Citing::Tests, "tests/remote"),
     (Citing::Tests, "tests/remote_zenoh"),
     (Citing::Tests, "tests/scenarios"),
+    (Citing::Tests, "tests/services"),
     (Citing::Tests, "tests/durable"),
     (Citing::Tests, "tests/simulation"),
+    (Citing::Tests, "tests/stalls"),
     (Citing::Tests, "tests/stress"),
     (Citing::Code, "supervise-core/src"),
     (Citing::Code, "supervise-macros/src"),

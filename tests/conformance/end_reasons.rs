@@ -191,7 +191,7 @@ async fn end_03_a_decision_stops_an_actor_that_failed(system: &TestSystem) {
         matches!(&error, AskError::StoppedByFailure(failure) if failure.downcast_ref() == Some(&Boom("broken")))
     );
     assert!(error.has_stopped());
-    assert_eq!(error.to_string(), "the actor has stopped because of a failure: broken");
+    assert_eq!(error.to_string(), "the actor stopped before it answered, because of a failure in `work`: broken");
     let late = worker.work(secs(0), Ok(())).await.unwrap_err();
     assert_eq!(late.failure().unwrap().downcast_ref(), Some(&Boom("broken")));
     let (how, reason) = news.next().await;

@@ -256,6 +256,11 @@ pub(crate) fn keeper_deciding(
     system.spawn_with("keeper", keeping(strategy, decide)).expect("the first of this name")
 }
 
+/// Akka's default: as the default table, but an actor that cannot start or restart is stopped.
+pub(crate) fn as_in_akka(failure: &Failure) -> Directive {
+    if failure.is_initialization() { Directive::Stop } else { default_decider(failure) }
+}
+
 /// How to make such a supervisor.
 pub(crate) fn keeping(
     strategy: Strategy,

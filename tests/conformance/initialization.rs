@@ -5,7 +5,7 @@ use supervise::testkit::{self, TestSystem};
 use supervise::{Directive, Event, FailureKind, Outcome, Stage, StoppingTable, Strategy};
 use tokio::sync::mpsc;
 
-use crate::fixture::{Boom, Witness, child, keeper, keeper_deciding, within};
+use crate::fixture::{Boom, Witness, as_in_akka, child, keeper_deciding, within};
 
 /// Fails to start in its first life.
 #[actor]
@@ -124,7 +124,7 @@ impl Outer {
 #[supervise::test]
 async fn ini_02_failing_creations_at_two_levels_are_told_apart(system: &TestSystem) {
     use Fate::{Fails, Fine, Panics};
-    let keeper = keeper(system, Strategy::one_for_one());
+    let keeper = keeper_deciding(system, Strategy::one_for_one(), as_in_akka);
     for inner in [Fine, Fails, Panics] {
         for factory in [Fine, Fails, Panics] {
             for own in [Fine, Fails, Panics] {

@@ -58,8 +58,8 @@ async fn key_23_there_are_no_more_children_than_the_limit_says(system: &TestSyst
     system.expect_terminated(&first).await;
     host("c").unwrap();
     // Its next message needs a new child, which there is no room for.
-    assert!(matches!(first.name().await, Err(AskError::Stopped)));
-    assert_eq!(system.expect_dead_letter(&first).await.reason, DeadLetterReason::Stopped);
+    assert!(matches!(first.name().await, Err(AskError::TooManyChildren)));
+    assert_eq!(system.expect_dead_letter(&first).await.reason, DeadLetterReason::TooManyChildren);
     hosts.passivate(&"c".to_owned());
     system.settle().await;
     assert_eq!(first.name().await.unwrap(), "a");

@@ -9,8 +9,8 @@ use supervise::testkit::{ProbeHandle, TestSystem};
 use supervise::{Count, Directive, Event, HowEnded, OnLimit, Outcome, Props, Stage as When, Strategy, Window};
 
 use crate::fixture::{
-    Boom, KeeperRef, PingPong, PingPongRef, Witness, always_restart, any_child, child, how_ended, keeper,
-    keeper_deciding, keeper_under, keeping, ms, names_of_children, secs, within,
+    Boom, KeeperRef, PingPong, PingPongRef, Witness, always_restart, any_child, as_in_akka, child, how_ended,
+    keeper, keeper_deciding, keeper_under, keeping, ms, names_of_children, secs, within,
 };
 use crate::log::Log;
 
@@ -61,7 +61,8 @@ impl Misfit {
 /// Rule 5.1.
 #[supervise::test]
 async fn otp_08_a_supervisor_whose_start_fails_is_not_there(system: &TestSystem) {
-    let misfit = child(&keeper(system, Strategy::one_for_one()), "misfit", || Misfit).await;
+    let keeper = keeper_deciding(system, Strategy::one_for_one(), as_in_akka);
+    let misfit = child(&keeper, "misfit", || Misfit).await;
     system.expect_terminated(&misfit).await;
     let decision = system.expect_decision(&misfit).await;
     assert_eq!(decision.failure.stage(), When::Initialization);
@@ -72,7 +73,7 @@ async fn otp_08_a_supervisor_whose_start_fails_is_not_there(system: &TestSystem)
 #[supervise::test]
 async fn otp_09_a_child_whose_start_fails_is_not_kept(system: &TestSystem) {
     let probe = system.probe();
-    let keeper = keeper(system, Strategy::one_for_one());
+    let keeper = keeper_deciding(system, Strategy::one_for_one(), as_in_akka);
     let failed = child(&keeper, "child", || Err::<PingPong, _>(Boom("no"))).await;
     let anonymous = within(&keeper, |ctx| ctx.spawn_anonymous(|| Err::<PingPong, _>(Boom("no"))).unwrap()).await;
     system.expect_terminated(&failed).await;

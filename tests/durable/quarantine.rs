@@ -2,10 +2,10 @@
 //!
 //! Rules 27.7, 27.8, 27.14 and 27.15.
 
-use supervise::DeadLetterReason;
 use supervise::durable::Fate;
 use supervise::prelude::*;
 use supervise::testkit::{Crash, TestSystem};
+use supervise::{DeadLetterReason, Event, Props, Strategy};
 
 use crate::orders::{Does, World, order, that};
 
@@ -164,4 +164,67 @@ async fn a_batch_is_acknowledged_and_charged_as_a_whole(system: &TestSystem) {
     let letter = system.expect_dead_letter(&brittle).await;
     assert_eq!((letter.reason, letter.message, letter.deliveries), (DeadLetterReason::Quarantined, "Stubborn", 3));
     assert!(letter.failures[0].downcast_ref::<Broken>().is_some());
+}
+
+/// Handles several at once, and fails at 3. Its handler is not tried again.
+#[actor(mailbox = durable(redeliver = 0))]
+struct Finicky {
+    world: World,
+}
+
+#[actor]
+impl Finicky {
+    #[handler(batch = 8)]
+    fn pick(&mut self, numbers: Vec<u32>) -> Result<(), Broken> {
+        if numbers.contains(&3) {
+            return Err(Broken);
+        }
+        for number in numbers {
+            self.world.note(number);
+        }
+        Ok(())
+    }
+}
+
+/// Its parent decides its failures.
+#[actor]
+#[supervise(one_for_one, on(_) = Restart)]
+struct Chooser {
+    world: World,
+    queue: &'static str,
+}
+
+#[actor]
+impl Chooser {
+    #[handler]
+    fn finicky(&mut self, ctx: &mut Context<Self>) -> FinickyRef {
+        let world = self.world.clone();
+        let props = Props::new(move || Finicky { world: world.clone() }).queue(self.queue);
+        ctx.spawn_with("finicky", props).expect("the name is free")
+    }
+}
+
+#[supervise::test]
+async fn one_bad_message_of_a_batch_goes_into_quarantine_alone(system: &TestSystem) {
+    for (name, directive) in [("restarted", Directive::Restart), ("resumed", Directive::Resume)] {
+        let world = World::default();
+        let inner = world.clone();
+        let props = Props::new(move || Chooser { world: inner.clone(), queue: name })
+            .supervision_unchecked(Strategy::one_for_one(), move |_, _| Ok(directive));
+        let chooser = system.spawn_with(name, props).expect("the name is free");
+        let finicky = chooser.finicky().await.expect("it answers");
+        for number in 1..=5 {
+            finicky.pick(number).tell().expect("there is room");
+        }
+        system.settle().await;
+        assert_eq!(world.begun(), [1, 2, 4, 5], "one after the other, in their order ({name})");
+        let quarantined = system.store().quarantined(name).await.expect("the store works");
+        assert_eq!(quarantined.len(), 1, "{name}: {quarantined:?}");
+        finicky.pick(6).tell().expect("there is room");
+        system.settle().await;
+        assert_eq!(world.begun(), [1, 2, 4, 5, 6], "{name}");
+        assert!(system.store().queues().await.expect("the store works").iter().all(|row| row.waiting == 0));
+        system.allow_failures();
+        system.take_all(|event| matches!(event, Event::Quarantined { .. } | Event::DeadLetter(_))).await;
+    }
 }

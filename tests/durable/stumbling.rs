@@ -3,14 +3,16 @@
 use std::collections::BTreeSet;
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
 use supervise::durable::{
-    Appended, Change, Claim, CommitError, Group, MemoryStore, MessageStore, Opened, Owner, Quarantined, QueueId,
-    QueueRow, Room, Seq, StoreError, StoreErrorKind, StoreFuture, Stored,
+    Appended, Arrived, Change, Claim, CommitError, Group, Marks, MemoryStore, MessageStore, Opened, Owner,
+    Quarantined, QueueId, QueueRow, Room, Seq, StoreError, StoreErrorKind, StoreFuture, Stored,
 };
 use supervise::prelude::*;
 
 /// What goes wrong, and what the store has been told. Shared with the test.
+#[expect(clippy::struct_excessive_bools, reason = "each of them is one thing that goes wrong")]
 #[derive(Debug, Default)]
 pub(crate) struct Script {
     /// So many groups that the next ones are lost: they are not stored, and the store says that it does not know.
@@ -21,6 +23,14 @@ pub(crate) struct Script {
     pub(crate) is_full: bool,
     /// So many claims fail that the next ones do.
     pub(crate) lost_claims: u32,
+    /// Another process owns all queues.
+    pub(crate) is_taken: bool,
+    /// It has owned them since they were claimed.
+    was_taken: bool,
+    /// Whether this process owns its queues is not sure until it reads them.
+    pub(crate) has_lapsed: bool,
+    /// How much longer than a moment messages have been in quarantine.
+    pub(crate) age: Duration,
     /// This message of a page cannot be trusted.
     pub(crate) damaged: Option<Seq>,
     /// Queues that an owner has claimed and not released since the store was opened.
@@ -31,10 +41,32 @@ pub(crate) struct Script {
 }
 
 /// The store. It refuses to work after a failure until it is opened again, and a queue has one owner.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Stumbling {
     memory: MemoryStore,
     script: Arc<Mutex<Script>>,
+    arrived: Arc<Mutex<Option<Arrived>>>,
+}
+
+/// Notes of which handlers run, and whether they may.
+struct Notes {
+    marks: Arc<dyn Marks>,
+    script: Arc<Mutex<Script>>,
+}
+
+impl Marks for Notes {
+    fn begun(&self, queue: QueueId, seq: Seq, handled: Seq) {
+        self.marks.begun(queue, seq, handled);
+    }
+
+    fn idle(&self, queue: QueueId, handled: Seq) {
+        self.marks.idle(queue, handled);
+    }
+
+    fn owns(&self, _: QueueId) -> bool {
+        let script = self.script.lock().expect("nobody panics with it");
+        !script.is_taken && !script.has_lapsed
+    }
 }
 
 impl Stumbling {
@@ -51,6 +83,31 @@ impl Stumbling {
             let system = ActorSystem::builder("shop").store(self.clone()).start().expect("the name is valid");
             life(system).await
         })
+    }
+
+    /// What another process does to the first queue.
+    pub(crate) async fn elsewhere(&self, changes: Vec<Change>) {
+        self.memory.clone().commit(&Group { changes }).await.expect("a store in memory works");
+    }
+
+    /// Tells this process that another one has given a number in a queue.
+    pub(crate) fn arrives(&self, queue: QueueId, last: Seq) {
+        let arrived = self.arrived.lock().expect("nobody panics with it").clone();
+        arrived.expect("a process runs")(queue, last);
+    }
+
+    /// Another process takes all queues.
+    pub(crate) fn is_taken(&self) {
+        let mut script = self.script();
+        (script.is_taken, script.was_taken) = (true, true);
+        script.claimed.clear();
+    }
+
+    fn owns(&self) -> Result<(), StoreError> {
+        if self.script().is_taken {
+            return Err(StoreError::new(StoreErrorKind::Claimed, "another process has the queue"));
+        }
+        Ok(())
     }
 
     fn is_open(&self) -> Result<(), StoreError> {
@@ -91,13 +148,15 @@ impl MessageStore for Stumbling {
             };
             let changes = undurable.into_iter().map(|(_, name)| Change::DiscardQueue(name)).collect();
             self.memory.commit(&Group { changes }).await.expect("a store in memory works");
-            Ok(opened)
+            let marks = Arc::new(Notes { marks: opened.marks, script: Arc::clone(&self.script) });
+            Ok(Opened { marks, ..opened })
         })
     }
 
     fn claim<'a>(&'a mut self, queue: &'a str) -> StoreFuture<'a, Result<Claim, StoreError>> {
         Box::pin(async move {
             self.is_open()?;
+            self.owns()?;
             {
                 let mut script = self.script();
                 if let Some(left) = script.lost_claims.checked_sub(1) {
@@ -111,6 +170,7 @@ impl MessageStore for Stumbling {
             }
             let is_new = self.memory.queues().await?.iter().all(|row| row.name != queue);
             let claim = self.memory.claim(queue).await?;
+            let claim = Claim { was_ours: !std::mem::take(&mut self.script().was_taken), ..claim };
             if is_new {
                 self.script().undurable.push((claim.queue, queue.to_owned()));
             }
@@ -123,6 +183,11 @@ impl MessageStore for Stumbling {
             tokio::time::sleep(std::time::Duration::from_millis(1)).await;
             if let Some(error) = self.failure(group) {
                 return Err(error);
+            }
+            if self.owns().is_err() {
+                // Whatever the last owner says changes nothing.
+                let appends = group.changes.iter().filter(|change| matches!(change, Change::Append(_)));
+                return self.memory.commit(&Group { changes: appends.cloned().collect() }).await;
             }
             let names = self.memory.queues().await.expect("a store in memory works");
             for change in &group.changes {
@@ -150,6 +215,8 @@ impl MessageStore for Stumbling {
     ) -> StoreFuture<'_, Result<Vec<Stored>, StoreError>> {
         Box::pin(async move {
             self.is_open()?;
+            self.owns()?;
+            self.script().has_lapsed = false;
             let mut page = self.memory.page(queue, after, room).await?;
             let damaged = self.script().damaged;
             for stored in &mut page {
@@ -164,7 +231,18 @@ impl MessageStore for Stumbling {
     }
 
     fn quarantined<'a>(&'a mut self, queue: &'a str) -> StoreFuture<'a, Result<Vec<Quarantined>, StoreError>> {
-        self.memory.quarantined(queue)
+        let age = self.script().age;
+        Box::pin(async move {
+            let mut quarantined = self.memory.quarantined(queue).await?;
+            for one in &mut quarantined {
+                one.since -= age;
+            }
+            Ok(quarantined)
+        })
+    }
+
+    fn listen(&mut self, arrived: Arrived) {
+        *self.arrived.lock().expect("nobody panics with it") = Some(arrived);
     }
 
     fn close(self: Box<Self>) -> StoreFuture<'static, Result<(), StoreError>> {

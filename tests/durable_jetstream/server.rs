@@ -13,11 +13,18 @@ pub(crate) struct Server {
     process: Option<Child>,
     port: u16,
     folder: PathBuf,
+    /// What its configuration file says.
+    config: &'static str,
 }
 
 impl Server {
     /// `None` if it is not installed.
     pub(crate) fn start() -> Option<Self> {
+        Self::configured("")
+    }
+
+    /// With a configuration file. `None` if it is not installed.
+    pub(crate) fn configured(config: &'static str) -> Option<Self> {
         if Command::new("nats-server").arg("--version").stdout(Stdio::null()).status().is_err() {
             println!("skipped: nats-server is not installed (apt-get install nats-server)");
             return None;
@@ -25,13 +32,60 @@ impl Server {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let folder = std::env::temp_dir().join(format!("supervise-nats-{}-{number}", std::process::id()));
         let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
-        let mut server = Self { process: None, port: free.expect("there is a free port").port(), folder };
+        std::fs::create_dir_all(&folder).expect("there is room for a folder");
+        let port = free.expect("there is a free port").port();
+        let mut server = Self { process: None, port, folder, config };
         server.start_again();
         Some(server)
     }
 
     pub(crate) fn url(&self) -> String {
         format!("nats://127.0.0.1:{}", self.port)
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Lets it neither run nor end.
+    pub(crate) fn freeze(&self) {
+        self.signal("STOP");
+    }
+
+    pub(crate) fn thaw(&self) {
+        self.signal("CONT");
+    }
+
+    fn signal(&self, name: &str) {
+        let process = self.process.as_ref().expect("it runs");
+        let sent = Command::new("kill").args([&format!("-{name}"), &process.id().to_string()]).status();
+        assert!(sent.is_ok_and(|status| status.success()), "the server gets {name}");
+    }
+
+    /// Kills it, and starts it with an empty disk.
+    pub(crate) fn start_empty(&mut self) {
+        self.kill();
+        std::fs::remove_dir_all(self.disk()).expect("it has a disk");
+        self.start_again();
+    }
+
+    /// Kills it, copies its disk, and starts it again.
+    pub(crate) fn save(&mut self) {
+        self.kill();
+        copy(&self.disk(), &self.folder.join("saved"));
+        self.start_again();
+    }
+
+    /// Kills it, and starts it with the disk that was saved.
+    pub(crate) fn restore(&mut self) {
+        self.kill();
+        std::fs::remove_dir_all(self.disk()).expect("it has a disk");
+        copy(&self.folder.join("saved"), &self.disk());
+        self.start_again();
+    }
+
+    fn disk(&self) -> PathBuf {
+        self.folder.join("disk")
     }
 
     pub(crate) fn runs(&self) -> bool {
@@ -47,9 +101,13 @@ impl Server {
     }
 
     pub(crate) fn start_again(&mut self) {
+        let config = self.folder.join("config");
+        std::fs::write(&config, self.config).expect("there is room for a file");
         let process = Command::new("nats-server")
             .args(["-js", "-a", "127.0.0.1", "-p", &self.port.to_string(), "-sd"])
-            .arg(&self.folder)
+            .arg(self.disk())
+            .arg("-c")
+            .arg(config)
             .stderr(Stdio::null())
             .stdout(Stdio::null())
             .spawn();
@@ -68,4 +126,10 @@ impl Drop for Server {
         // What is left is in a temporary folder.
         let _ = std::fs::remove_dir_all(&self.folder);
     }
+}
+
+/// Copies a folder.
+fn copy(from: &std::path::Path, to: &std::path::Path) {
+    let copied = Command::new("cp").arg("-r").arg(from).arg(to).status();
+    assert!(copied.is_ok_and(|status| status.success()), "{} is copied", from.display());
 }

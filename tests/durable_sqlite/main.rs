@@ -8,6 +8,8 @@ mod damage;
 mod ends;
 mod fixture;
 mod full;
+#[cfg(unix)]
+mod gone;
 mod kill;
 mod lock;
 mod refuse;

@@ -316,3 +316,53 @@ async fn an_actor_whose_messages_are_displaced_is_asked_in_the_ordinary_way(syst
     system.settle().await;
     latest.ask().await.unwrap();
 }
+
+/// Notes its name.
+#[actor]
+struct Noting {
+    name: &'static str,
+    seen: Arc<Mutex<Vec<&'static str>>>,
+}
+
+#[actor]
+impl Noting {
+    #[handler]
+    fn note(&mut self) {
+        self.seen.lock().unwrap().push(self.name);
+    }
+}
+
+/// Tells one actor, and then asks another.
+#[actor]
+struct Caller {
+    told: NotingRef,
+    asked: NotingRef,
+}
+
+#[actor]
+impl Caller {
+    #[handler]
+    async fn call(&mut self, inline: bool) -> Result<(), AskError> {
+        self.told.note().tell().unwrap();
+        let ask = self.asked.note();
+        if inline { ask.inline().await } else { ask.await }
+    }
+}
+
+/// Rule 1.8. A handler that takes long would hold up an actor with which it has nothing to do. That is why no handler runs inline
+/// unless its author says so.
+#[supervise::test]
+async fn an_inline_handler_comes_before_what_its_asker_has_made_ready(system: &TestSystem) {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let [told, asked] = ["told", "asked"].map(|name| {
+        let seen = Arc::clone(&seen);
+        system.spawn(name, move || Noting { name, seen: Arc::clone(&seen) }).unwrap()
+    });
+    let caller = system.spawn("caller", move || Caller { told: told.clone(), asked: asked.clone() }).unwrap();
+    system.settle().await;
+    for (inline, order) in [(false, ["told", "asked"]), (true, ["asked", "told"])] {
+        caller.call(inline).await.unwrap();
+        system.settle().await;
+        assert_eq!(std::mem::take(&mut *seen.lock().unwrap()), order, "inline: {inline}");
+    }
+}

@@ -13,13 +13,14 @@ use std::task::{Poll, Waker, ready};
 use tokio::task::coop::consume_budget;
 
 use crate::actor::cell::{
-    AnyCell, Cell, CellProtocol, Core, Effects, System, TypedCell, effects_buffer, put_back,
+    AnyCell, Cell, CellProtocol, Core, Effects, NoOccupant, System, TypedCell, effects_buffer, put_back,
 };
 use crate::actor::control::{ActorMailbox, Control};
 use crate::actor::definition::Actor;
 use crate::actor::dispatch::Task;
 use crate::actor::end_reason::EndReason;
 use crate::actor::envelope::MessageFor;
+use crate::actor::held_up::{self, Awaited};
 use crate::actor::request::{AskError, SendError, SendErrorReason};
 #[cfg(feature = "durable")]
 use crate::actor::stored;
@@ -124,7 +125,7 @@ impl<A: Actor> ActorRef<A> {
         Self { cell }
     }
 
-    fn mailbox(&self) -> &ActorMailbox<A::Message> {
+    pub(in crate::actor) fn mailbox(&self) -> &ActorMailbox<A::Message> {
         self.cell.mailbox()
     }
 
@@ -263,11 +264,11 @@ impl<A: Actor> ActorRef<A> {
             Pushed::Taken(_) => Ok(()),
             Pushed::Full(message) => Err(SendError::new(message, SendErrorReason::MailboxFull)),
             Pushed::Closed(message) => {
-                let message = match self.pass_to_successor(message, asked) {
+                let (message, nobody) = match self.pass_to_successor(message, asked) {
                     Ok(outcome) => return outcome,
-                    Err(message) => message,
+                    Err(back) => back,
                 };
-                let (reason, why) = self.core().why_closed();
+                let (reason, why) = self.core().why_refused(nobody);
                 let lost = Lost::new(A::message_name(&message), reason, asked).at_once();
                 self.core().lost(lost);
                 Err(SendError::new(message, why))
@@ -281,8 +282,8 @@ impl<A: Actor> ActorRef<A> {
     }
 
     /// The actor that gets the messages sent to this one, after this one has left its seat.
-    fn successor(&self) -> Option<Self> {
-        self.core().successors()?.occupant()?.typed()
+    fn successor(&self) -> Result<Self, NoOccupant> {
+        self.core().successors().ok_or(NoOccupant::Gone)?.occupant()?.typed().ok_or(NoOccupant::Gone)
     }
 
     /// Sends a message that found this actor's mailbox closed to the successor, and gives it back if there is none.
@@ -293,9 +294,13 @@ impl<A: Actor> ActorRef<A> {
         &self,
         mut message: A::Message,
         asked: bool,
-    ) -> Result<Result<(), SendError<A::Message>>, A::Message> {
+    ) -> Result<Sent<A::Message>, (A::Message, NoOccupant)> {
         let mut from = self.clone();
-        while let Some(successor) = from.successor() {
+        loop {
+            let successor = match from.successor() {
+                Ok(successor) => successor,
+                Err(nobody) => return Err((message, nobody)),
+            };
             let pushed = successor.enter().push(message);
             match pushed {
                 Pushed::Closed(back) => message = back,
@@ -303,7 +308,6 @@ impl<A: Actor> ActorRef<A> {
             }
             from = successor;
         }
-        Err(message)
     }
 
     /// Puts a message into the lane when there is room.
@@ -340,10 +344,15 @@ impl<A: Actor> ActorRef<A> {
             if std::mem::take(&mut is_first) {
                 place.before = self.origin(false);
             }
-            match ready!(place.poll(&mut message, cx)) {
+            // Rule 14.8.
+            let in_vain = || held_up::waits_in_vain(self.core(), Awaited::Room, cx.waker());
+            match ready!(place.poll_unless(in_vain, &mut message, cx)) {
                 Ok(task) => {
                     self.core().run(task);
                     Poll::Ready(Ok(()))
+                }
+                Err(back) if !self.mailbox().refuses_messages() => {
+                    Poll::Ready(Err(SendError::new(back, SendErrorReason::MailboxFull)))
                 }
                 Err(back) => match self.send_to_successor(back, cx.waker()) {
                     Ok(outcome) => Poll::Ready(outcome),
@@ -366,7 +375,11 @@ impl<A: Actor> ActorRef<A> {
         sender: &Waker,
     ) -> Result<Result<(), SendError<A::Message>>, A::Message> {
         let mut from = self.clone();
-        while let Some(successor) = from.successor() {
+        loop {
+            let successor = match from.successor() {
+                Ok(successor) => successor,
+                Err(nobody) => return Ok(Err(from.finds_nobody(message, nobody))),
+            };
             match successor.mailbox().push_as_guest(message, sender) {
                 Pushed::Taken(task) => {
                     successor.core().run(task);
@@ -377,16 +390,18 @@ impl<A: Actor> ActorRef<A> {
             }
             from = successor;
         }
-        Ok(Err(from.finds_nobody(message)))
     }
 
     /// The error for a message whose sender gets it back, because the actor has ended.
-    fn finds_nobody(&self, message: A::Message) -> SendError<A::Message> {
-        let (reason, why) = self.core().why_closed();
+    fn finds_nobody(&self, message: A::Message, nobody: NoOccupant) -> SendError<A::Message> {
+        let (reason, why) = self.core().why_refused(nobody);
         self.core().lost(Lost::new(A::message_name(&message), reason, false).at_once());
         SendError::new(message, why)
     }
 }
+
+/// What became of a message that somebody took or refused.
+type Sent<M> = Result<(), SendError<M>>;
 
 impl<A> ActorRef<A> {
     /// A ref that does not keep the actor's cell.

@@ -51,11 +51,11 @@ use crate::actor::system::SystemCore;
 use crate::base::{ActorName, ActorPath, Hold, Uid, drop_contained};
 use crate::failure::Failure;
 use crate::mailbox::{Lane, Mailbox, MailboxKind, Vitals};
-use crate::observe::{DeadLetterReason, Lost};
+use crate::observe::{DeadLetterReason, Kept, Lost, Split};
 use crate::supervision::{ChildId, Effect, HowEnded, Input, Protocol, SystemMessage};
 
 use self::on_demand::OnDemand;
-pub(crate) use any_seat::{AnySeat, AtClose};
+pub(crate) use any_seat::{AnySeat, AtClose, NoOccupant};
 pub(crate) use run::Runner;
 pub use run::StashOverflow;
 pub(crate) use spawn::NewName;
@@ -176,6 +176,9 @@ impl<M: Send + 'static> AnyCell for Cell<M> {
                 return Ok(false);
             }
         }
+        if undo::may_pile_up(&message) {
+            drop_contained(self.mailbox.tidy_system(undo::take_superseded));
+        }
         self.mailbox.push_system(message).map(|task| {
             self.core.run(task);
             true
@@ -187,6 +190,7 @@ impl<M: Send + 'static> AnyCell for Cell<M> {
     }
 
     fn drain(&self, last: Control) {
+        let last = self.core.description().at_drain().map_or(last, Control::Visit);
         // If the actor has ended, there is nothing to drain.
         if let Ok((task, refused)) = self.mailbox.drain(last) {
             self.core.run(task);
@@ -318,6 +322,7 @@ fn gone_with_its_runtime<'a>(me: &AnyActorRef, watchers: impl Iterator<Item = &'
 }
 
 impl Core {
+    #[inline]
     pub(crate) fn new(
         name: ActorName,
         id: ChildId,
@@ -373,6 +378,20 @@ impl Core {
         self.parent.is_some() || self.name.is_empty()
     }
 
+    /// Why the handler of a message was dropped at the stop timeout, for its asker.
+    #[cold]
+    pub(crate) fn why_aborted(&self) -> AskError {
+        if self.protocol().is_stopping() { self.end_reason().into_ask_error() } else { AskError::Interrupted }
+    }
+
+    /// Why a message found nobody, for the message and for its sender.
+    pub(crate) fn why_refused(&self, nobody: NoOccupant) -> (DeadLetterReason, SendErrorReason) {
+        match nobody {
+            NoOccupant::Gone => self.why_closed(),
+            NoOccupant::Full => (DeadLetterReason::TooManyChildren, SendErrorReason::TooManyChildren),
+        }
+    }
+
     /// Why the mailbox is closed, for a message and for its sender.
     #[cold]
     pub(crate) fn why_closed(&self) -> (DeadLetterReason, SendErrorReason) {
@@ -403,9 +422,23 @@ impl Core {
     }
 
     /// Drops a message that this actor will not handle: tells its asker why, and reports a dead letter.
-    pub(crate) fn lose<M>(&self, name: &'static str, reason: DeadLetterReason, why: AskError, message: M) {
-        let answered = drop_because(why, message);
-        self.lost(Lost::new(name, reason, answered));
+    pub(crate) fn lose<M: Send + 'static>(
+        &self,
+        name: &'static str,
+        reason: DeadLetterReason,
+        why: AskError,
+        message: M,
+    ) {
+        let (answered, kept) = self.keep_lost(why, message);
+        self.lost(Lost { kept, ..Lost::new(name, reason, answered) });
+    }
+
+    /// Tells the asker of a message why it is lost, and drops the message or keeps it for somebody who asked for it. Also returns
+    /// whether an asker waited.
+    pub(crate) fn keep_lost<M: Send + 'static>(&self, why: AskError, message: M) -> (bool, Option<Kept>) {
+        let Some(keeper) = self.system.observer().keeper::<M>() else { return (drop_because(why, message), None) };
+        let Split { message, rest } = keeper.split(message);
+        (drop_because(why, rest), Some(Kept { message, keeper }))
     }
 
     pub(crate) fn lost(&self, lost: Lost) {

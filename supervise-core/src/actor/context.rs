@@ -168,9 +168,9 @@ impl<A: Actor> Context<A> {
     /// it cannot move a captured value into the actor; clone the value inside the factory. For an actor that owns something
     /// that cannot be made again, such as a socket, use [`spawn_once`](Self::spawn_once) under a table that never restarts.
     ///
-    /// If the child cannot start, this actor's table decides. Without a table, the child stops for good, and asks to it fail with
-    /// [`AskError::StoppedByFailure`](crate::AskError::StoppedByFailure). To try again after growing delays, write
-    /// `on(InitializationFailed) = Restart` in the table
+    /// If the child cannot start, this actor's table decides. Without a table, the child is tried again after growing delays, and its
+    /// messages wait. To stop it instead, write `on(InitializationFailed) = Stop` in the table; asks to it then fail with
+    /// [`AskError::StoppedByFailure`](crate::AskError::StoppedByFailure)
     /// (rule [3.3](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-3.3)).
     ///
     /// # Errors
@@ -179,7 +179,7 @@ impl<A: Actor> Context<A> {
     /// a failure of the child.
     pub fn spawn<B, F>(&mut self, name: impl AsRef<str>, factory: F) -> Result<RefOf<B::Actor>, SpawnError>
     where
-        F: Factory<Product = B> + Send + 'static, // a closure without parameters, such as `|| Worker::new()`
+        F: Factory<Product = B> + Send + 'static, // `|| Worker::new()`; the context comes in `#[pre_start]`
         B: Built,
         B::Actor: SupervisedBy<A>,
         B::Cause: DecidedBy<A>,
@@ -194,7 +194,7 @@ impl<A: Actor> Context<A> {
     /// If this actor is stopping.
     pub fn spawn_anonymous<B, F>(&mut self, factory: F) -> Result<RefOf<B::Actor>, SpawnError>
     where
-        F: Factory<Product = B> + Send + 'static, // a closure without parameters, such as `|| Worker::new()`
+        F: Factory<Product = B> + Send + 'static, // `|| Worker::new()`; the context comes in `#[pre_start]`
         B: Built,
         B::Actor: SupervisedBy<A>,
         B::Cause: DecidedBy<A>,
@@ -539,8 +539,11 @@ impl<A: Actor> Context<A> {
         if let Some(timers) = &mut self.timers {
             timers.cancel_all();
         }
-        if let Some(rare) = &mut self.rare {
-            rare.works.cancel_all();
+        if let Some(rare) = &mut self.rare
+            && rare.works.cancel_all()
+        {
+            // If no instance comes to handle a message, nobody else would take them.
+            self.cell.mailbox.forget_controls(|control| matches!(control, Control::Outcome(_)));
         }
     }
 

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use crate::actor::actor_ref::TypedRef;
 use crate::actor::batching::Batching;
+use crate::actor::cell::Visit;
 use crate::actor::child::Declare;
 use crate::actor::configuration::{Configuration, InvalidSettings};
 use crate::actor::context::Context;
@@ -38,7 +39,8 @@ pub type Ruled = (Directive, Option<u16>);
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not declared as an actor",
     label = "this type has no `#[actor]`",
-    note = "write `#[actor]` above the type: `#[actor] struct {Self} {{ .. }}`"
+    note = "write `#[actor]` above the type: `#[actor] struct {Self} {{ .. }}`",
+    note = "its handlers and hooks are methods of an `#[actor] impl {Self} {{ #[handler] fn .. }}`, in place of an `impl Actor for {Self}`; its state is its fields"
 )]
 pub trait Supervisor: Sized + 'static {
     /// The typed ref that spawning returns. Hand-written actors may use [`ActorRef<Self>`](crate::ActorRef).
@@ -161,6 +163,46 @@ pub trait Actor: Supervisor + Send {
     /// The type of the actor's messages.
     type Message: Send + 'static;
 
+    /// For an impl that is written as with another crate: rustc quotes this line.
+    #[doc(hidden)]
+    #[expect(
+        non_upper_case_globals,
+        reason = "it has the name of another crate's type, so that rustc quotes this line and its comment"
+    )]
+    const Msg: () = (); // in place of this impl, write `#[actor]` above the type, and `#[actor] impl` with a `#[handler] fn` for each message
+
+    /// For an impl that is written as with another crate: rustc quotes this line.
+    #[doc(hidden)]
+    #[expect(
+        non_upper_case_globals,
+        reason = "it has the name of another crate's type, so that rustc quotes this line and its comment"
+    )]
+    const State: () = (); // the fields of the actor are its state: `#[actor] struct Counter { number: i64 }`
+
+    /// For an impl that is written as with another crate: rustc quotes this line.
+    #[doc(hidden)]
+    #[expect(
+        non_upper_case_globals,
+        reason = "it has the name of another crate's type, so that rustc quotes this line and its comment"
+    )]
+    const Arguments: () = (); // the closure that makes the actor has the arguments: `ctx.spawn(name, move || Counter { number: start })`
+
+    /// For an impl that is written as with another crate: rustc quotes this line.
+    #[doc(hidden)]
+    #[expect(
+        non_upper_case_globals,
+        reason = "it has the name of another crate's type, so that rustc quotes this line and its comment"
+    )]
+    const Args: () = (); // the closure that makes the actor has the arguments: `ctx.spawn(name, move || Counter { number: start })`
+
+    /// For an impl that is written as with another crate: rustc quotes this line.
+    #[doc(hidden)]
+    #[expect(
+        non_upper_case_globals,
+        reason = "it has the name of another crate's type, so that rustc quotes this line and its comment"
+    )]
+    const Context: () = (); // write `#[actor]` above the type, and in place of this impl `#[actor] impl` with a `#[handler] fn` for each message
+
     /// The names of the handlers, as the block writes them. The log and the console show them. An actor that is written by hand
     /// may leave this empty.
     const HANDLERS: &'static [&'static str] = &[];
@@ -173,6 +215,11 @@ pub trait Actor: Supervisor + Send {
 
     /// Whether a handler gathers messages: [`batching`](Self::batching) says which.
     const BATCHES: bool = false;
+
+    /// What a parent of this crate does when it is drained and has handled its messages: it drains its children and then stops. Other
+    /// actors stop at once. Rules 13.10 and 18.11.
+    #[doc(hidden)]
+    const AT_DRAIN: Option<fn() -> Visit> = None;
 
     /// Whether a message may be delivered again: [`redelivery`](Self::redelivery) says which. Other actors do not even
     /// compile the code for it.
@@ -383,7 +430,7 @@ pub trait Durable: Supervisor {}
     message = "a factory must return an actor or a `Result` of one, not `{Self}`",
     label = "this factory's value is not an actor",
     note = "an actor has `#[actor]` above its type and above its impl block: `#[actor] struct Feed;` `#[actor] impl Feed {{ .. }}`",
-    note = "a factory does not wait: what is `async` belongs in the actor's `#[pre_start]`",
+    note = "a factory does not wait: keep what takes time in a field, such as an `Option`, and fill it in the actor's `#[pre_start] async fn begin(&mut self) -> Result<(), E>`",
     note = "a pool or a backoff supervisor is spawned with `spawn_with(\"name\", pool.props())`, in an actor's `#[pre_start]` or on the system"
 )]
 pub trait Built: Send {
@@ -436,7 +483,7 @@ where
 
 /// The table of `Self` has a rule for the failure `E`.
 ///
-/// `#[supervise]` writes one impl: for each `E` that [a rule](HasOneRuleOrOneSpellingFor) names, or for every `E` where the table has
+/// `#[supervise]` writes one impl: for each `E` that [a rule](HasOneRuleFor) names, or for every `E` where the table has
 /// `on(_)`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no supervision rule for the failure `{E}`",
@@ -445,19 +492,6 @@ where
     note = "if a handler only answers with this error, return it as `Reply<Result<_, {E}>>`: then it is no failure, and needs no rule"
 )]
 pub trait Decides<E: ?Sized> {}
-
-/// The table of `Self` has one rule for the error `E`, or all its rules for `E` spell the type in the same way.
-///
-/// `#[supervise]` writes an impl for each error that the rules name. Two spellings of one type, such as `io::Error`
-/// and `std::io::Error`, are two impls, which rustc refuses: a rule in the second spelling would never match. rustc then shows only the
-/// name of this trait, so the name says what to do.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` has no supervision rule for the failure `{E}`",
-    label = "this child can fail with `{E}`, or escalate it, and `{Self}` does not say what happens then",
-    note = "add a rule: `#[supervise(.., on({E}) = Restart)]` on `{Self}` (or `Resume`, `Stop`, `Escalate`)",
-    note = "if a handler only answers with this error, return it as `Reply<Result<_, {E}>>`: then it is no failure, and needs no rule"
-)]
-pub trait HasOneRuleOrOneSpellingFor<E: ?Sized> {}
 
 /// Stands for failed starts in [`Decides`], as `InitializationFailed` in a rule does: a child may escalate the failed start of one of
 /// its own children, with an error of any type. Rule 3.9.
@@ -476,7 +510,31 @@ pub trait DecidesAll {}
 pub trait DecidedBy<P> {}
 
 impl<P> DecidedBy<P> for NeverFails {}
-impl<P: Decides<E>, E> DecidedBy<P> for FailsWith<E> {}
+impl<P, E: FactoryErrorDecidedBy<P>> DecidedBy<P> for FailsWith<E> {}
+
+/// `P` decides the error `Self` of a factory. A trait of its own, so that its message names the origin of the error.
+#[diagnostic::on_unimplemented(
+    message = "`{P}` has no supervision rule for the failure `{Self}` of a factory or a task",
+    label = "the factory (or the task) returns `Result<_, {Self}>`, and `{P}` does not say what happens after an `Err`",
+    note = "add a rule: `#[supervise(.., on({Self}) = Restart)]` on `{P}` (or `Resume`, `Stop`, `Escalate`)",
+    note = "a factory that cannot fail returns the actor and no `Result`"
+)]
+pub trait FactoryErrorDecidedBy<P> {}
+
+#[diagnostic::do_not_recommend]
+impl<P: Decides<E>, E: ?Sized> FactoryErrorDecidedBy<P> for E {}
+
+/// `P` decides the error `Self`, which a child escalates. A trait of its own, so that its message names the origin of the error.
+#[diagnostic::on_unimplemented(
+    message = "`{P}` has no supervision rule for the failure `{Self}` that a child escalates",
+    label = "this child escalates `{Self}` of its own children, and `{P}` does not say what happens then",
+    note = "add a rule: `#[supervise(.., on({Self}) = Restart)]` on `{P}` (or `Resume`, `Stop`, `Escalate`)",
+    note = "the child's table escalates it by the directive `Escalate` of a rule, or by `on_limit = Escalate` after too many restarts"
+)]
+pub trait EscalatedErrorDecidedBy<P> {}
+
+#[diagnostic::do_not_recommend]
+impl<P: Decides<E>, E: ?Sized> EscalatedErrorDecidedBy<P> for E {}
 
 /// `P` decides every failure of the handlers and hooks of `Self`. `#[actor]` on the impl block writes it.
 #[diagnostic::on_unimplemented(
@@ -515,7 +573,7 @@ pub trait NeverRestarts {}
 #[diagnostic::on_unimplemented(
     message = "`{Self}` watches `{A}` but has no `#[watch]` handler for it",
     label = "the end of a `{A}` would go unhandled",
-    note = "add `#[watch] fn gone(&mut self, gone: Terminated<{A}>) {{ .. }}` to `#[actor] impl {Self}`, or call `ctx.death_pact(&r)` to stop together with it"
+    note = "add `#[watch] fn gone(&mut self, gone: Terminated<{A}>) {{ .. }}` to `#[actor] impl {Self}`, or call `ctx.death_pact(&r)`, in a method with the parameter `ctx: &mut Context<Self>`, to fail together with it"
 )]
 pub trait Watches<A> {}
 

@@ -3,6 +3,7 @@
 use std::any::{TypeId, type_name};
 use std::fmt;
 
+use crate::actor::cell::Visit;
 use crate::actor::definition::{Actor, Supervisor};
 use crate::supervision::{ChildSpec, Directive, Strategy};
 
@@ -82,6 +83,7 @@ struct TypeDescription {
     children: &'static [ChildSpec],
     child_types: &'static [ActorType],
     handlers: &'static [&'static str],
+    at_drain: Option<fn() -> Visit>,
 }
 
 const fn supervisor_of<A: Supervisor>() -> TypeDescription {
@@ -95,6 +97,7 @@ const fn supervisor_of<A: Supervisor>() -> TypeDescription {
         children: A::CHILDREN,
         child_types: A::CHILD_TYPES,
         handlers: &[],
+        at_drain: None,
     }
 }
 
@@ -103,7 +106,7 @@ fn describe<A: Supervisor>() -> &'static TypeDescription {
 }
 
 fn describe_running<A: Actor>() -> &'static TypeDescription {
-    const { &TypeDescription { handlers: A::HANDLERS, ..supervisor_of::<A>() } }
+    const { &TypeDescription { handlers: A::HANDLERS, at_drain: A::AT_DRAIN, ..supervisor_of::<A>() } }
 }
 
 impl ActorType {
@@ -166,6 +169,11 @@ impl ActorDescription {
 
     pub(crate) fn handlers(&self) -> &'static [&'static str] {
         self.of.description().handlers
+    }
+
+    /// What the actor does at the end of a drain, if it does not just stop.
+    pub(crate) fn at_drain(&self) -> Option<Visit> {
+        self.of.description().at_drain.map(|visit| visit())
     }
 
     /// The same description with another strategy and table than the type's, if `policy` is given.

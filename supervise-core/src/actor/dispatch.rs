@@ -232,20 +232,33 @@ impl Dispatcher {
 
     /// Queues a task, or drops it if the carriers are gone.
     pub(crate) fn ready(&self, task: Task) {
-        let (dispatcher, me) = HERE.get();
-        let here = dispatcher == self.address();
+        match &self.queues {
+            Queues::Only(_) if self.is_here() => Self::ready_here(task),
+            _ => self.ready_for_others(task),
+        }
+    }
+
+    /// Queues a task in a turn of the only carrier. No other thread uses this queue, so no lock is needed.
+    #[inline(never)]
+    fn ready_here(task: Task) {
+        MADE_READY.with_borrow_mut(|tasks| tasks.push_back(task));
+    }
+
+    /// Queues a task where other threads may look for it.
+    #[inline(never)]
+    fn ready_for_others(&self, task: Task) {
         let queued = match &self.queues {
-            // No other thread uses this queue, so no lock is needed.
-            Queues::Only(_) if here => return MADE_READY.with_borrow_mut(|tasks| tasks.push_back(task)),
             Queues::Only(queue) => queue.push(task),
-            Queues::Many(crew) if here => {
-                TOLD.set(TOLD.get().wrapping_add(1));
-                crew.push_here(me, task, TOLD.get())
-            }
-            Queues::Many(crew) => {
-                let (dispatcher, near) = NEAR.get();
-                crew.push_from_outside((dispatcher == self.address()).then_some(near), task)
-            }
+            Queues::Many(crew) => match HERE.get() {
+                (dispatcher, me) if dispatcher == self.address() => {
+                    TOLD.set(TOLD.get().wrapping_add(1));
+                    crew.push_here(me, task, TOLD.get())
+                }
+                _ => {
+                    let (dispatcher, near) = NEAR.get();
+                    crew.push_from_outside((dispatcher == self.address()).then_some(near), task)
+                }
+            },
         };
         if let Err(task) = queued {
             discard(task);

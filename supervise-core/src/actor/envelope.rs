@@ -134,6 +134,12 @@ impl ReplySlot {
         self.0.as_ref()?.ticketed()
     }
 
+    /// Whether the handler of a message may start: it is not stored, or no other process can have its queue.
+    #[cfg(feature = "durable")]
+    pub(crate) fn may_begin(&self) -> bool {
+        self.ticketed().is_none_or(super::stored::Ticketed::may_begin)
+    }
+
     /// Takes the ticket of a stored message. Leaves its asker.
     #[cfg(feature = "durable")]
     pub(crate) fn take_ticket(&mut self) -> Option<Arc<crate::durable::Ticket>> {
@@ -215,8 +221,8 @@ impl fmt::Debug for ReplySlot {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a message of `{A}`",
     label = "`{A}` has no handler for this",
-    note = "the messages of `{A}` are generated from its handlers: for `#[handler] fn greet(&mut self, name: String)` build `{A}Message::Greet {{ name }}`, or call `greet(name)` on a `{A}Ref`, such as `ctx.me()`",
-    note = "a timer or a watch sends to `{A}` itself: to reach another actor, add a handler to `{A}` that calls that actor, and use the message of this handler"
+    note = "the messages of `{A}` are generated from its handlers: for `#[handler] fn greet(&mut self, name: String)` write `r.greet(name).tell()?` to send and `r.greet(name).await?` to ask, where `r` is a `{A}Ref`; where a message is a value, it is `{A}Message::Greet {{ name }}`",
+    note = "a timer or a watch sends to `{A}` itself: to reach another actor, add a handler to `{A}` that calls it, `#[handler] fn pass_on(&mut self) {{ let _ = self.other.greet().tell(); }}`, and let the timer send `{A}Message::PassOn`"
 )]
 pub trait MessageFor<A: Actor, By = ByHand> {
     /// The message itself.

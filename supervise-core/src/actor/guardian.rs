@@ -9,10 +9,9 @@ use tokio::sync::oneshot;
 use crate::actor::actor_ref::{ActorRef, AnyActorRef};
 use crate::actor::context::Context;
 use crate::actor::death_watch::Terminated;
-use crate::actor::definition::{Actor, Ruled, Supervisor};
-use crate::actor::table::keeps_trying;
+use crate::actor::definition::{Actor, Supervisor};
 use crate::failure::Failure;
-use crate::supervision::{ChildInfo, HowEnded};
+use crate::supervision::HowEnded;
 
 /// Stops when the actor that it watches has ended. A guardian keeps its children when it is restarted.
 #[derive(Debug)]
@@ -37,11 +36,6 @@ pub(crate) enum Nothing {}
 
 impl Supervisor for Guardian {
     type Ref = ActorRef<Self>;
-
-    // Does not concern `/`, which has a decider of its own.
-    fn rule(failure: &Failure, child: &ChildInfo) -> Result<Ruled, Failure> {
-        keeps_trying(failure, child)
-    }
 }
 
 impl Actor for Guardian {

@@ -20,10 +20,12 @@ mod envelope;
 mod extensions;
 mod factory;
 mod guardian;
+mod held_up;
 mod props;
 mod protocol_ref;
 mod reply;
 mod request;
+mod rules;
 #[cfg(feature = "durable")]
 mod stored;
 mod system;
@@ -39,7 +41,7 @@ pub use self::actor_timers::TimerKey;
 pub use self::batching::Batching;
 #[cfg(feature = "remote")]
 pub(crate) use self::cell::{AnyCell, Core, System};
-pub(crate) use self::cell::{AnySeat, AtClose, Cell, CellProtocol, NewName};
+pub(crate) use self::cell::{AnySeat, AtClose, Cell, CellProtocol, NewName, NoOccupant, Visit};
 pub use self::cell::{SpawnError, StashOverflow};
 pub(crate) use self::child::AnyDeclaration;
 pub use self::child::{Child, Declare, UndeclaredChild};
@@ -51,8 +53,9 @@ pub use self::death_watch::{AnyActor, Terminated};
 pub use self::definition::Durable;
 pub use self::definition::{
     Actor, Built, DEFAULT_STOP_TIMEOUT, DecidedBy, Decides, DecidesAll, DeclarationDecidedBy,
-    EscalationsDecidedBy, FailsWith, FailuresDecidedBy, HasOneRuleOrOneSpellingFor, InitializationFailed,
-    NeverFails, NeverRestarts, RefOf, Ruled, SupervisedBy, Supervisor, WatchableBy, Watches, WatchesAny,
+    EscalatedErrorDecidedBy, EscalationsDecidedBy, FactoryErrorDecidedBy, FailsWith, FailuresDecidedBy,
+    InitializationFailed, NeverFails, NeverRestarts, RefOf, Ruled, SupervisedBy, Supervisor, WatchableBy, Watches,
+    WatchesAny,
 };
 pub(crate) use self::description::ActorDescription;
 pub use self::description::{ActorType, DeciderTable, Rule};
@@ -70,10 +73,10 @@ pub use self::request::{
     Ask, AskError, AskTimeout, AskWithin, AwaitedInAnAsyncBlock, CircuitOpen, Ordinary, Request, SendError,
     SendErrorReason, Transient,
 };
+pub use self::rules::{HasOneRuleFor, HasOneSpellingAndWholeTypeLastFor, HasOneSpellingFor};
 #[cfg(feature = "durable")]
-pub use self::stored::Keyed;
+pub use self::stored::{Asking, Keyed, Sender};
 pub use self::system::{ActorSystem, ActorSystemBuilder, RuntimeGone, StartError};
-pub(crate) use self::table::keeps_trying;
 pub use self::table::{
     AddRuleFor, DecidesByOuterType, DefaultTable, StoppingTable, SupervisionTable, TotalTable, Unchecked,
 };

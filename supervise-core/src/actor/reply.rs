@@ -16,6 +16,7 @@ use std::task::{Context as TaskContext, Poll, Waker};
 
 use crate::actor::actor_ref::ActorRef;
 use crate::actor::dispatch;
+use crate::actor::held_up::{self, Awaited};
 use crate::actor::request::AskError;
 use crate::actor::waits_for::{self, Asking, Tie, Wait};
 use crate::base::{ActorPath, drop_contained};
@@ -32,7 +33,8 @@ pub(crate) use self::verdict::{begin, beside, dropping, settle};
 /// If it is dropped, the handler still runs and its reply is dropped.
 #[must_use = "futures do nothing unless awaited"]
 pub struct Answer<T> {
-    slot: Arc<Slot<T>>,
+    /// `None` once the reply has been returned.
+    slot: Option<Arc<Slot<T>>>,
     wait: Wait,
 }
 
@@ -40,15 +42,48 @@ impl<T> Answer<T> {
     /// The ask is about to be sent to `to`, and its asker awaits this. The error is a circle of asks.
     #[inline]
     pub(crate) fn is_awaited<A>(&mut self, to: &ActorRef<A>) -> Result<(), Box<[ActorPath]>> {
-        if self.slot.tie.is_known() { self.begin(to) } else { Ok(()) }
+        if self.slot.as_ref().is_some_and(|slot| slot.tie.is_known()) { self.begin(to) } else { Ok(()) }
     }
 
     /// Most asks are not recorded.
     #[cold]
     #[inline(never)]
     fn begin<A>(&mut self, to: &ActorRef<A>) -> Result<(), Box<[ActorPath]>> {
-        self.wait = self.slot.tie.begin(|| to.to_any())?;
+        if let Some(slot) = &self.slot {
+            self.wait = slot.tie.begin(|| to.to_any())?;
+        }
         Ok(())
+    }
+
+    /// Takes the reply without a lock, if nobody else has the slot any more.
+    #[inline]
+    fn take(&mut self) -> Option<Result<T, AskError>> {
+        let slot = self.slot.take_if(|slot| is_abandoned(slot)).and_then(Arc::into_inner)?;
+        slot.into_answer().map_err(|slot| self.slot = Some(Arc::new(slot))).ok()
+    }
+}
+
+impl<T> Answer<T> {
+    /// Goes on waiting, unless `to` cannot answer before the code that asks has returned.
+    ///
+    /// Rule 14.8.
+    #[inline]
+    pub(crate) fn poll_unless_held_up<A>(
+        &mut self,
+        to: &ActorRef<A>,
+        cx: &mut TaskContext<'_>,
+    ) -> Poll<Result<T, AskError>> {
+        if held_up::is_possible() { self.poll_held_up(to, cx) } else { Pin::new(self).poll(cx) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn poll_held_up<A>(&mut self, to: &ActorRef<A>, cx: &mut TaskContext<'_>) -> Poll<Result<T, AskError>> {
+        let polled = Pin::new(self).poll(cx);
+        if polled.is_pending() && held_up::waits_in_vain(to.core(), Awaited::Answer, cx.waker()) {
+            return Poll::Ready(Err(AskError::HeldUp(Box::new(to.path()))));
+        }
+        polled
     }
 }
 
@@ -57,12 +92,13 @@ impl<T> Future for Answer<T> {
 
     #[inline]
     fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
-        // Most askers are known to nobody.
-        if !self.wait.is_known() {
-            return self.slot.poll(cx);
-        }
-        let polled = self.slot.poll(cx);
+        let polled = match (self.take(), &self.slot) {
+            (Some(answer), _) => Poll::Ready(answer),
+            (None, Some(slot)) => slot.poll(cx),
+            (None, None) => panic!("an ask was polled after it had completed"),
+        };
         if polled.is_ready() {
+            self.slot = None;
             self.wait.end();
         }
         polled
@@ -143,7 +179,7 @@ impl<T: Send + 'static> ReplyTo<T> {
     #[inline]
     pub(crate) fn of(asker: Option<Waker>, is_patient: bool, asking: Asking) -> (Self, Answer<T>) {
         let slot = Slot::new(asker, is_patient, asking);
-        (Self(Some(Arc::clone(&slot))), Answer { slot, wait: Wait::default() })
+        (Self(Some(Arc::clone(&slot))), Answer { slot: Some(slot), wait: Wait::default() })
     }
 
     /// Sends the reply to the asker, if there is one. If the asker has given up, the reply is dropped.
@@ -338,6 +374,19 @@ impl<T> Slot<T> {
         Some(Poll::Ready(Err(why)))
     }
 
+    /// The answer. Gives the slot back if it has none, because its verdict is open.
+    #[inline]
+    fn into_answer(mut self) -> Result<Result<T, AskError>, Self> {
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        match std::mem::replace(state, SlotState::Taken) {
+            SlotState::Full(answer) => Ok(answer),
+            other => {
+                *state = other;
+                Err(self)
+            }
+        }
+    }
+
     /// Clones and drops wakers outside the lock.
     fn poll(&self, cx: &mut TaskContext<'_>) -> Poll<Result<T, AskError>> {
         let mut new = None;
@@ -367,7 +416,7 @@ impl<T> Slot<T> {
                         unreachable!("the slot was full a line above")
                     }
                 },
-                SlotState::Taken => panic!("an ask was polled after it had completed"),
+                SlotState::Taken => unreachable!("whoever takes the answer lets go of the slot"),
             }
         }
     }

@@ -25,6 +25,7 @@ pub use self::within::{AskTimeout, AskWithin};
 use crate::actor::actor_ref::ActorRef;
 use crate::actor::definition::Actor;
 use crate::actor::dispatch::Task;
+use crate::actor::held_up::{self, Awaited};
 use crate::actor::reply::{Answer, ReplyTo, drop_because};
 #[cfg(feature = "durable")]
 use crate::actor::stored;
@@ -41,7 +42,7 @@ use crate::observe::DeadLetterReason;
 /// nothing.
 ///
 /// `K` is [`Transient`] for a handler with `#[handler(transient)]`, whose messages a durable mailbox does not store.
-#[must_use = "nothing has been sent yet: `.await` it to ask, `.tell()` it to send"]
+#[must_use = "nothing has been sent yet: `.await` it to ask, or `.tell()` it to send, as in `let _ = r.fetch(id).tell();`"]
 pub struct Request<'a, A: Actor, T, K = Ordinary> {
     pub(in crate::actor) to: &'a ActorRef<A>,
     pub(in crate::actor) message: A::Message,
@@ -99,6 +100,29 @@ impl<A: Actor, T, K> Request<'_, A, T, K> {
     }
 }
 
+#[cfg(feature = "durable")]
+impl<'a, A: Actor, T: Send + 'static> Request<'a, A, T> {
+    /// Asks with a key. See [`Keyed`](crate::Keyed).
+    pub(in crate::actor) fn ask_keyed(mut self, key: String) -> stored::Asking<'a, T> {
+        Box::pin(async move {
+            let asker = std::future::poll_fn(|cx| Poll::Ready(cx.waker().clone())).await;
+            let to = self.to;
+            if to.is_woken_by(&asker) {
+                return Err(AskError::AskedItself(Box::new(to.path())));
+            }
+            let asking = waits_for::asked_by(&asker);
+            let mut answer = self.attach(Some(asker), asking);
+            answer.is_awaited(to).map_err(AskError::AskedInCircle)?;
+            let name = A::message_name(&self.message);
+            let asking = stored::asking(to, self.message, answer, Some(key));
+            match to.core().ask_timeout() {
+                None => asking.await,
+                Some(limit) => AskWithin::new(Ask(AskState::Stored(asking)), to, name, limit).await,
+            }
+        })
+    }
+}
+
 impl<'a, A: Actor, T: Send + 'static, K> Request<'a, A, T, K> {
     /// Sends the message without waiting for a reply. The handler's reply is dropped.
     ///
@@ -118,7 +142,9 @@ impl<'a, A: Actor, T: Send + 'static, K> Request<'a, A, T, K> {
     ///
     /// # Errors
     ///
-    /// If the actor has stopped. The error holds the message.
+    /// If the actor has stopped. Also, with `MailboxFull`, if the actor makes no room before the sender's own handler has returned, and
+    /// its mailbox is full beyond its bound (rule
+    /// [14.8](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-14.8)). The error holds the message.
     ///
     /// # Cancel safety
     ///
@@ -156,22 +182,26 @@ impl<'a, A: Actor, T: Send + 'static, K> Request<'a, A, T, K> {
             return self.to.reply_to_stored(self.message);
         }
         let guard = self.to.enter();
-        let Err(refused) = self.to.pushed(guard.push(self.message), asked) else { return };
-        let (reason, message) = (refused.reason(), refused.into_message());
-        match reason {
-            // The message has already become a dead letter.
-            SendErrorReason::Stopped => {
-                drop_because(AskError::Stopped, message);
-            }
-            SendErrorReason::MailboxFull => {
-                let name = A::message_name(&message);
-                self.to.core().lose(name, DeadLetterReason::MailboxFull, AskError::MailboxFull, message);
-            }
-            // Only a durable mailbox gives this reason.
+        if let Err(refused) = self.to.pushed(guard.push(self.message), asked) {
+            cannot_hand_on(self.to, refused);
+        }
+    }
+
+    /// Like [`reply_to`](Self::reply_to), but waits for room in a bounded mailbox, as [`send`](Self::send) does.
+    ///
+    /// # Cancel safety
+    ///
+    /// If the future is dropped before it completes, nothing was sent, and the asker gets [`AskError::Unanswered`].
+    pub fn send_reply_to(mut self, reply: ReplyTo<T>) -> impl Future<Output = ()> + use<'a, A, T, K> {
+        (self.attach)(&mut self.message, reply);
+        let Self { to, message, .. } = self;
+        async move {
             #[cfg(feature = "durable")]
-            SendErrorReason::NotAccepted => {}
-            SendErrorReason::Unreachable => {
-                drop_because(AskError::Undeliverable, message);
+            if const { A::DURABLE.is_some() } {
+                return to.reply_to_stored(message);
+            }
+            if let Err(refused) = to.push_when_room(message).await {
+                cannot_hand_on(to, refused);
             }
         }
     }
@@ -241,7 +271,7 @@ pub struct Ask<'a, A: Actor, T>(AskState<'a, A, T>);
 
 enum AskState<'a, A: Actor, T> {
     Unsent(Request<'a, A, T>),
-    Waiting(Answer<T>),
+    Waiting(Answer<T>, &'a ActorRef<A>),
     /// The actor or the system sets a limit.
     Limited(Box<AskWithin<'a, A, T>>),
     /// The message is stored first.
@@ -256,8 +286,12 @@ impl<A: Actor, T> Unpin for Ask<'_, A, T> {}
 impl<A: Actor, T: Send + 'static> Future for Ask<'_, A, T> {
     type Output = Result<T, AskError>;
 
+    #[inline]
     fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
-        self.poll_with(true, cx)
+        match &mut self.0 {
+            AskState::Waiting(answer, to) => answer.poll_unless_held_up(to, cx),
+            _ => self.poll_with(true, cx),
+        }
     }
 }
 
@@ -275,7 +309,7 @@ impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
     #[inline]
     fn poll_with(&mut self, limited: bool, cx: &mut TaskContext<'_>) -> Poll<Result<T, AskError>> {
         let request = match &mut self.0 {
-            AskState::Waiting(answer) => return Pin::new(answer).poll(cx),
+            AskState::Waiting(answer, to) => return answer.poll_unless_held_up(to, cx),
             AskState::Unsent(request) => request,
             AskState::Limited(within) => return Pin::new(&mut **within).poll(cx),
             #[cfg(feature = "durable")]
@@ -313,7 +347,7 @@ impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
             drop(guard);
             return self.poll_limited(answer, limit, cx);
         }
-        let AskState::Unsent(request) = std::mem::replace(&mut self.0, AskState::Waiting(answer)) else {
+        let AskState::Unsent(request) = std::mem::replace(&mut self.0, AskState::Waiting(answer, to)) else {
             unreachable!("the request was here a line above")
         };
         let pushed = guard.push(request.message);
@@ -321,8 +355,11 @@ impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
             self.0 = AskState::Done;
             return Poll::Ready(Err(not_taken(to, refused.reason())));
         }
-        if inline && let AskState::Waiting(answer) = &mut self.0 {
+        if inline && let AskState::Waiting(answer, _) = &mut self.0 {
             Pin::new(answer).poll(cx)
+        } else if held_up::is_possible() && held_up::waits_in_vain(to.core(), Awaited::Answer, cx.waker()) {
+            self.0 = AskState::Done;
+            Poll::Ready(Err(AskError::HeldUp(Box::new(to.path()))))
         } else {
             Poll::Pending
         }
@@ -341,7 +378,7 @@ impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
             unreachable!("called with a request")
         };
         let (to, name) = (request.to, A::message_name(&request.message));
-        self.0 = AskState::Stored(stored::asking(to, request.message, answer));
+        self.0 = AskState::Stored(stored::asking(to, request.message, answer, None));
         if limited && let Some(limit) = to.core().ask_timeout() {
             let asking = Ask(std::mem::replace(&mut self.0, AskState::Done));
             self.0 = AskState::Limited(Box::new(AskWithin::new(asking, to, name, limit)));
@@ -366,9 +403,21 @@ impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
         if let Err(refused) = request.how.pushed(to, pushed) {
             return Poll::Ready(Err(not_taken(to, refused.reason())));
         }
-        let within = AskWithin::new(Ask(AskState::Waiting(answer)), to, name, limit);
+        let within = AskWithin::new(Ask(AskState::Waiting(answer, to)), to, name, limit);
         self.0 = AskState::Limited(Box::new(within));
         self.poll_unlimited(cx)
+    }
+}
+
+/// Tells the asker of a message that could not be handed on.
+#[cold]
+fn cannot_hand_on<A: Actor>(to: &ActorRef<A>, refused: SendError<A::Message>) {
+    let (why, message) = (not_taken(to, refused.reason()), refused.into_message());
+    if matches!(why, AskError::MailboxFull) {
+        to.core().lose(A::message_name(&message), DeadLetterReason::MailboxFull, why, message);
+    } else {
+        // It has already become a dead letter.
+        drop_because(why, message);
     }
 }
 
@@ -377,10 +426,7 @@ impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
 fn not_taken<A>(to: &ActorRef<A>, reason: SendErrorReason) -> AskError {
     match reason {
         SendErrorReason::Stopped => to.core().end_reason().into_ask_error(),
-        SendErrorReason::MailboxFull => AskError::MailboxFull,
-        #[cfg(feature = "durable")]
-        SendErrorReason::NotAccepted => reason.into(),
-        SendErrorReason::Unreachable => AskError::Undeliverable,
+        reason => reason.into(),
     }
 }
 
@@ -420,6 +466,11 @@ pub enum SendErrorReason {
     /// The bounded mailbox is full. A retry may help; `send().await` waits for room.
     #[error("the actor's mailbox is full")]
     MailboxFull,
+    /// The ref is of a keyed child that was passivated. The message needs a new child, and there are as many as their limit allows.
+    /// A retry may help.
+    /// Rule [18.10](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-18.10).
+    #[error("there are as many keyed children as their `limit` allows")]
+    TooManyChildren,
     /// The durable mailbox has not accepted the message: it cannot be encoded, or the store failed.
     /// Rule [27.2](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.2).
     #[cfg(feature = "durable")]
@@ -465,23 +516,35 @@ impl<M> std::error::Error for SendError<M> {}
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum AskError {
-    /// The message made the actor fail.
+    /// The message made the actor fail. Or another message did, while the actor held the asker's reply slot (rules 19.3, 19.4) or
+    /// handled both in one batch (rule 23.2). [`Failure::during`] says in which handler it failed.
     #[error("the actor failed: {0}")]
     Failed(#[source] Failure),
     /// The actor stopped before it answered: it was stopped, or it stopped itself.
     #[error("the actor stopped before it answered")]
     Stopped,
-    /// The actor stopped before it answered, because of a failure. This message did not necessarily cause it. The actor could
-    /// not start, its supervisor stopped it, or its restart limit was reached. [`ActorRef::end_reason`] says which.
+    /// The actor stopped before it answered, because of a failure. This message did not necessarily cause it: [`Failure::during`] says
+    /// in which handler or hook the actor failed. The actor could not start, its supervisor stopped it, or its restart limit was
+    /// reached: [`ActorRef::end_reason`] says which.
     /// Rule [1.5](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-1.5).
-    #[error("the actor has stopped because of a failure: {0}")]
+    #[error("the actor stopped before it answered, because of a failure{place}: {0}", place = place(.0))]
     StoppedByFailure(#[source] Failure),
+    /// The actor was restarted before it answered, because of another actor's failure, and lives on. Its handler was dropped at the stop
+    /// timeout, so the message may have been handled in part.
+    /// Rule [6.1](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-6.1).
+    #[error("the actor was restarted before it answered, because of another actor's failure")]
+    Interrupted,
     /// No answer will come: the reply slot ([`ReplyTo`]) was dropped without one.
     #[error("nobody answers: the reply slot was dropped")]
     Unanswered,
     /// The bounded mailbox had no room.
     #[error("the actor's mailbox is full")]
     MailboxFull,
+    /// The ref is of a keyed child that was passivated. The message needs a new child, and there are as many as their limit allows.
+    /// The message was not sent.
+    /// Rule [18.10](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-18.10).
+    #[error("there are as many keyed children as their `limit` allows")]
+    TooManyChildren,
     /// No reply came in time.
     #[error("{0}")]
     Timeout(Box<AskTimeout>),
@@ -495,6 +558,11 @@ pub enum AskError {
     /// Rule [19.7](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-19.7).
     #[error("a circle of asks: {}, and the last one would wait for the first", chain(.0))]
     AskedInCircle(Box<[ActorPath]>),
+    /// The actor is suspended, and restarts or stops only after the code that asks has returned: both are declared children of one
+    /// supervisor, which restarts or stops them one after another. The message waits in the mailbox and may still be handled.
+    /// Rule [14.8](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-14.8).
+    #[error("{0} is suspended until the code that asks it has returned")]
+    HeldUp(Box<ActorPath>),
     /// The actor's circuit breaker refuses messages, because the actor is down
     /// ([`CircuitBreaker`](crate::pattern::CircuitBreaker)).
     #[error("{0}")]
@@ -525,6 +593,10 @@ pub struct CircuitOpen {
     pub retry_after: Duration,
 }
 
+fn place(failure: &Failure) -> String {
+    failure.during().map(|during| format!(" in `{during}`")).unwrap_or_default()
+}
+
 fn chain(circle: &[ActorPath]) -> String {
     let names: Vec<_> = circle.iter().skip(1).chain(circle.first()).map(ToString::to_string).collect();
     names.join(" waits for ")
@@ -542,11 +614,14 @@ impl AskError {
         match self {
             Self::Failed(failure) | Self::StoppedByFailure(failure) => Some(failure),
             Self::Stopped
+            | Self::Interrupted
             | Self::Unanswered
             | Self::MailboxFull
+            | Self::TooManyChildren
             | Self::Timeout(_)
             | Self::AskedItself(_)
             | Self::AskedInCircle(_)
+            | Self::HeldUp(_)
             | Self::CircuitOpen(_)
             | Self::Undeliverable
             | Self::ConnectionLost => None,
@@ -561,6 +636,7 @@ impl From<SendErrorReason> for AskError {
         match reason {
             SendErrorReason::Stopped => Self::Stopped,
             SendErrorReason::MailboxFull => Self::MailboxFull,
+            SendErrorReason::TooManyChildren => Self::TooManyChildren,
             #[cfg(feature = "durable")]
             SendErrorReason::NotAccepted => Self::NotAccepted(crate::durable::AcceptError::StoreDown("".into())),
             SendErrorReason::Unreachable => Self::Undeliverable,

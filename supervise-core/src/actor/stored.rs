@@ -7,13 +7,16 @@
 
 mod recipient;
 mod request;
+mod sender;
 mod spawn;
 mod system;
 mod ticketed;
 
 pub(in crate::actor) use self::recipient::{attach, decoded, retries};
+pub use self::request::Asking;
 pub use self::request::Keyed;
-pub(in crate::actor) use self::request::{Asking, asking, poll_send};
+pub(in crate::actor) use self::request::{asking, poll_send};
+pub use self::sender::Sender;
 pub(in crate::actor) use self::spawn::{claim, give_up, reserve};
 pub(in crate::actor) use self::system::start;
 pub(crate) use self::ticketed::Ticketed;

@@ -22,6 +22,7 @@ use crate::actor::description::ActorDescription;
 use crate::actor::dispatch;
 use crate::actor::dispatch::Dispatcher;
 use crate::actor::end_reason::EndReason;
+use crate::actor::envelope::Envelope;
 use crate::actor::extensions::Extensions;
 use crate::actor::factory::Factory;
 use crate::actor::guardian::Guardian;
@@ -34,7 +35,7 @@ use crate::base::{ActorPath, InvalidName, check_system_name, contained, drop_con
 use crate::failure::Failure;
 use crate::mailbox::{Mailbox, MailboxKind};
 use crate::observe;
-use crate::observe::{End, EventStream, Lost, Observer, Tally};
+use crate::observe::{End, EventStream, Lost, LostMessages, Observer, Split, Tally};
 use crate::shutdown_plan::{InvalidShutdown, ShutdownSettings, ShutdownState, Termination};
 use crate::supervision::{ChildId, ChildInfo, Directive, Protocol, Strategy, Time};
 
@@ -129,7 +130,7 @@ impl ActorSystem {
     /// If the name is invalid or taken, or the system is terminating.
     pub fn spawn<B, F>(&self, name: impl AsRef<str>, factory: F) -> Result<RefOf<B::Actor>, SpawnError>
     where
-        F: Factory<Product = B> + Send + 'static, // a closure without parameters, such as `|| Worker::new()`
+        F: Factory<Product = B> + Send + 'static, // `|| Worker::new()`; the context comes in `#[pre_start]`
         B: Built,
     {
         self.spawn_with(name, Props::new(factory))
@@ -142,7 +143,7 @@ impl ActorSystem {
     /// If the system is terminating.
     pub fn spawn_anonymous<B, F>(&self, factory: F) -> Result<RefOf<B::Actor>, SpawnError>
     where
-        F: Factory<Product = B> + Send + 'static, // a closure without parameters, such as `|| Worker::new()`
+        F: Factory<Product = B> + Send + 'static, // `|| Worker::new()`; the context comes in `#[pre_start]`
         B: Built,
     {
         Cell::spawn_under(&self.user_guardian(), NewName::MadeUp, Props::new(factory).marked()).map(Into::into)
@@ -197,6 +198,27 @@ impl ActorSystem {
     /// The stream of this system's events.
     pub fn events(&self) -> &EventStream {
         self.core.observer.events()
+    }
+
+    /// Keeps messages `M` that become dead letters from now on, at most `capacity` at a time; further ones are dropped and
+    /// [counted](LostMessages::missed). `M` is a message of an actor with `#[actor]`, such as `FeedMessage`. Askers get their errors
+    /// all the same. Not kept are messages that their sender gets back, and the stored ones of a durable mailbox, which its
+    /// quarantine keeps. If somebody asks again for the same type, that one gets them.
+    /// Rule [10.10](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-10.10).
+    ///
+    /// # Panics
+    ///
+    /// If `capacity` is 0.
+    #[track_caller]
+    pub fn lost_messages<M: Send + 'static>(&self, capacity: usize) -> LostMessages<M> {
+        assert!(capacity > 0, "without room, no lost message could be kept");
+        self.core.observer.keep_lost::<Envelope<M>, M>(capacity, |sent| match sent.downcast::<Envelope<M>>() {
+            Ok(envelope) => {
+                let (message, rest) = envelope.into_parts();
+                Split { message: Box::new(message), rest: Box::new(rest) }
+            }
+            Err(sent) => Split { message: sent, rest: Box::new(()) },
+        })
     }
 
     /// From now on, each message that an actor of this system handles has a span of this level.
@@ -301,8 +323,7 @@ pub struct RuntimeGone {
 
 impl ActorSystemBuilder {
     /// Sets the table by which `/user` supervises the top-level actors. It must decide every failure, by an
-    /// `on(_)`. The default is [`DefaultTable`](crate::DefaultTable), except that an actor that could not start is tried again
-    /// after growing delays.
+    /// `on(_)`. The default is [`DefaultTable`](crate::DefaultTable).
     ///
     /// The top-level actors are spawned at run time, so the compiler does not see which failures reach `/user`. It
     /// checks that the table decides each of them. A failure that the table escalates ends the system

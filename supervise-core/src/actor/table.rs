@@ -5,7 +5,7 @@
 
 use crate::actor::definition::{Decides, DecidesAll, EscalationsDecidedBy, NeverRestarts, Ruled};
 use crate::actor::description::{DeciderTable, Rule};
-use crate::failure::{Failure, FailureKind, Stage};
+use crate::failure::Failure;
 use crate::supervision::{ChildInfo, Directive, Strategy, default_decider, stopping_decider};
 
 /// A strategy and the rules that decide about failures.
@@ -75,9 +75,8 @@ pub trait TotalTable: SupervisionTable {}
 #[diagnostic::do_not_recommend]
 impl<T: SupervisionTable + DecidesAll> TotalTable for T {}
 
-/// The default table: one-for-one without a limit. It stops an actor that itself could not start, was killed, or
-/// failed by a death pact, and restarts an actor after any other failure. It decides every failure and never
-/// escalates.
+/// The default table: one-for-one without a limit. It stops an actor that was killed or failed by a death pact, and restarts an
+/// actor after any other failure, also one that could not start. It decides every failure and never escalates.
 ///
 /// Rule [3.3](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-3.3).
 #[derive(Debug, Clone, Copy)]
@@ -95,19 +94,6 @@ impl SupervisionTable for DefaultTable {
 impl<E: ?Sized> Decides<E> for DefaultTable {}
 impl DecidesAll for DefaultTable {}
 impl<P> EscalationsDecidedBy<P> for DefaultTable {}
-
-/// The table of `/user` and of a pool, if they were given none. The default table would stop an actor that cannot start, for
-/// example when a database is down for a moment. No code of the user supervises these actors and could start them again.
-///
-/// Rules 9.1 and 13.8.
-pub(crate) fn keeps_trying(failure: &Failure, child: &ChildInfo) -> Result<Ruled, Failure> {
-    let has_run = failure.stage() == Stage::Running;
-    if has_run || matches!(failure.kind(), FailureKind::Killed | FailureKind::DeathPact) {
-        return DefaultTable::rule(failure, child);
-    }
-    // Rule 5.3 delays it.
-    Ok((Directive::Restart, None))
-}
 
 /// The table that stops every child that fails. It decides every failure, and never escalates or restarts.
 #[derive(Debug, Clone, Copy)]

@@ -98,12 +98,16 @@ impl<A: Actor> Works<A> {
         }
     }
 
-    /// Cancels all work. Controls that wait then have no effect (rule 17.1).
-    pub(crate) fn cancel_all(&mut self) {
+    /// Cancels all work. Controls that wait then have no effect (rule 17.1). Returns whether there was any work.
+    pub(crate) fn cancel_all(&mut self) -> bool {
+        if self.running.is_empty() {
+            return false;
+        }
         let mut running = std::mem::take(&mut self.running);
         for at in self.places.remove_all() {
             drop(running[at].take());
         }
+        true
     }
 
     /// The cell has taken the control of an outcome.
@@ -334,5 +338,53 @@ where
             made(|| (into_message.into_inner())(me, value.into_inner()))
         });
         Brought { message, is_last: true }
+    }
+}
+
+#[cfg(all(test, feature = "testkit"))]
+mod tests {
+    use std::time::Duration;
+
+    use crate::testkit;
+    use crate::{Actor, ActorRef, Context, Failure, Request, Supervisor};
+
+    /// Starts work that is over at once, and then cannot start itself.
+    struct Unfit;
+
+    impl Supervisor for Unfit {
+        type Ref = ActorRef<Self>;
+    }
+
+    impl Actor for Unfit {
+        type Message = ();
+
+        async fn pre_start(&mut self, ctx: &mut Context<Self>) -> Result<(), Failure> {
+            for _ in 0..10 {
+                ctx.pipe(async {}, |me, ()| Request::<_, ()>::new(me, (), |(), _| {}));
+            }
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            Err(Failure::new(std::fmt::Error))
+        }
+
+        async fn handle(&mut self, (): (), _: &mut Context<Self>) -> Result<(), Failure> {
+            Ok(())
+        }
+    }
+
+    /// The outcomes of an instance that has gone are not kept, however many instances come and go before one handles a message.
+    #[test]
+    fn outcomes_do_not_pile_up_over_restarts() {
+        testkit::run(async |system| {
+            system.allow_failures();
+            system.allow_dead_letters();
+            let unfit = system.spawn("unfit", || Unfit).expect("a free name");
+            unfit.tell(()).expect("a mailbox without a bound");
+            for _ in 0..100 {
+                system.advance(Duration::from_secs(11)).await;
+            }
+            assert!(!unfit.has_ended());
+            let left = unfit.mailbox().controls();
+            assert!(left <= 10, "{left} controls wait");
+        });
     }
 }

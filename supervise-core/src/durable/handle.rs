@@ -102,6 +102,10 @@ impl Store {
         self.order(|reply| Order::DiscardQueue(queue, reply)).await
     }
 
+    pub(crate) fn inbox(&self) -> Option<&Arc<Inbox>> {
+        self.0.as_ref()
+    }
+
     async fn order<T>(&self, order: impl FnOnce(Reply<T>) -> Order) -> Result<T, StoreError> {
         let Some(inbox) = &self.0 else {
             let text = "the system has no store: write `ActorSystem::builder(..).store(..)`";

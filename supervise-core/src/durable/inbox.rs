@@ -12,7 +12,7 @@ use tokio::sync::{Notify, oneshot};
 
 use super::AcceptError;
 use super::outlet::{Copied, DurableMailbox, Late, Outlet, Recipient};
-use super::store::{Fate, MessageId, Quarantined, QueueRow, Seq, StoreError};
+use super::store::{Fate, MessageId, Quarantined, QueueId, QueueRow, Seq, StoreError};
 use super::ticket::Ticket;
 use crate::base::ActorPath;
 use crate::failure::Failure;
@@ -73,10 +73,12 @@ impl Drop for Held {
 /// A message on its way to the store.
 pub(crate) struct HandedOver {
     pub(crate) outlet: Arc<Outlet>,
+    /// The owner of the queue, in whose mailbox a sender has taken room.
+    pub(crate) owner: Option<Arc<Outlet>>,
     pub(crate) kind: Arc<str>,
     pub(crate) body: Arc<[u8]>,
     pub(crate) accepted_at: SystemTime,
-    pub(crate) key: Option<String>,
+    pub(crate) key: Option<Box<str>>,
     pub(crate) held: Held,
     /// Nobody waits for the message, so it may wait for the store.
     pub(crate) is_told: bool,
@@ -84,12 +86,13 @@ pub(crate) struct HandedOver {
 
 impl HandedOver {
     pub(super) fn bytes(&self) -> usize {
-        self.body.len() + self.key.as_ref().map_or(0, String::len)
+        self.body.len() + self.key.as_ref().map_or(0, |key| key.len())
     }
 
     /// It is not stored.
     pub(super) fn refuse(self, why: &AcceptError) {
         self.outlet.give_room();
+        self.owner.iter().for_each(|owner| owner.give_room());
         self.held.refuse(why);
     }
 }
@@ -107,16 +110,45 @@ pub(super) enum Order {
     Ready(Reply<()>),
 }
 
-/// What the writer is told. Queues are named by the numbers of their outlets.
+/// What the writer is told. Queues are named by the [terms](Outlet::term) of their outlets.
 pub(super) enum Input {
     Claim(Arc<Outlet>, Arc<dyn Recipient>),
     HandOver(HandedOver),
-    Handled { outlet: u64, seq: Seq },
-    Charged { outlet: u64, seq: Seq, attempts: u32, crashes: u32, failures: Vec<Failure>, ticket: Weak<Ticket> },
-    Quarantine { outlet: u64, seq: Seq, kind: Arc<str>, fate: Fate, failures: Vec<Failure> },
-    GivenBack { outlet: u64, seq: Seq },
-    Control { outlet: u64, control: Late },
-    Release { outlet: u64 },
+    Handled {
+        outlet: u64,
+        seq: Seq,
+    },
+    Charged {
+        outlet: u64,
+        seq: Seq,
+        attempts: u32,
+        crashes: u32,
+        failures: Vec<Failure>,
+        ticket: Weak<Ticket>,
+    },
+    Quarantine {
+        outlet: u64,
+        seq: Seq,
+        kind: Arc<str>,
+        fate: Fate,
+        failures: Vec<Failure>,
+    },
+    GivenBack {
+        outlet: u64,
+        seq: Seq,
+    },
+    Control {
+        outlet: u64,
+        control: Late,
+    },
+    Release {
+        outlet: u64,
+    },
+    /// The store has given this number in a queue of this process.
+    Arrived {
+        queue: QueueId,
+        last: Seq,
+    },
     Order(Order),
     Close(oneshot::Sender<()>),
 }
@@ -175,7 +207,7 @@ impl Inbox {
         owner: ActorPath,
         settings: DurableMailbox,
     ) -> Result<Arc<Outlet>, Taken> {
-        let number = self.numbers.fetch_add(1, Ordering::Relaxed);
+        let number = self.next_number();
         let mut state = self.state();
         if let Some((_, owner)) = state.owners.get(&name) {
             return Err(Taken { owner: owner.clone() });
@@ -183,6 +215,19 @@ impl Inbox {
         state.owners.insert(Arc::clone(&name), (number, owner.clone()));
         drop(state);
         Ok(Arc::new(Outlet::new(number, name, owner, settings, Arc::clone(self))))
+    }
+
+    /// The outlet of somebody who sends to a queue without owning it.
+    pub(crate) fn sender(self: &Arc<Self>, queue: Arc<str>, settings: DurableMailbox) -> Arc<Outlet> {
+        Arc::new(
+            Outlet::new(self.next_number(), queue, ActorPath::elsewhere("a sender"), settings, Arc::clone(self))
+                .of_sender(),
+        )
+    }
+
+    /// A number that no outlet and no term has.
+    pub(super) fn next_number(&self) -> u64 {
+        self.numbers.fetch_add(1, Ordering::Relaxed)
     }
 
     /// The owner has left, or was never made.
@@ -236,7 +281,7 @@ impl Inbox {
 
     /// Puts a control behind everything that was handed over.
     pub(crate) fn control(&self, outlet: &Outlet, control: Late) {
-        self.put(Input::Control { outlet: outlet.number, control });
+        self.put(Input::Control { outlet: outlet.term(), control });
     }
 
     pub(super) fn put_close(&self, closed: oneshot::Sender<()>) {
@@ -299,6 +344,7 @@ fn refuse(input: Input) {
         | Input::Quarantine { .. }
         | Input::GivenBack { .. }
         | Input::Release { .. }
+        | Input::Arrived { .. }
         | Input::Control { .. } => drop(input),
     }
 }

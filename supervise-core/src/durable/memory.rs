@@ -241,6 +241,7 @@ impl Queue {
         QueueRow {
             queue,
             name: self.name.clone(),
+            owner: None,
             waiting: self.waiting.len() as u64,
             oldest: self.waiting.values().next().map(|stored| stored.accepted_at),
             quarantined: self.quarantine.len() as u64,
@@ -312,6 +313,7 @@ impl MessageStore for MemoryStore {
             handled: mark.handled,
             begun,
             fence: queue.fence,
+            was_ours: true,
         }))
     }
 

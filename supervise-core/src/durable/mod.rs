@@ -41,8 +41,9 @@ pub use self::memory::MemoryStore;
 pub use self::outlet::DurableMailbox;
 pub(crate) use self::outlet::{Asker, Copied, Outlet, Recipient, Undelivered};
 pub use self::store::{
-    Append, Appended, Change, Claim, CommitError, Ended, Fate, Group, Kept, Marks, MessageId, MessageStore,
-    Opened, Owner, Quarantined, QueueId, QueueRow, Room, Seq, StoreError, StoreErrorKind, StoreFuture, Stored,
+    Append, Appended, Arrived, Change, Claim, CommitError, Ended, Fate, Group, Kept, Marks, MessageId,
+    MessageStore, Opened, Owner, Quarantined, QueueId, QueueRow, Room, Seq, StoreError, StoreErrorKind,
+    StoreFuture, Stored,
 };
 pub use self::ticket::Delivery;
 pub(crate) use self::ticket::Ticket;

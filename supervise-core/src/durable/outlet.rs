@@ -4,6 +4,7 @@ use std::any::Any;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::Notify;
 
@@ -26,11 +27,14 @@ pub struct DurableMailbox {
     pub redeliver: u32,
     /// How often the process may die with a message under way. Rule 27.9.
     pub crashes: u32,
+    /// How long a message stays in quarantine. Rule 27.15.
+    pub keep: Option<Duration>,
 }
 
 impl DurableMailbox {
-    /// The settings of `mailbox = durable`: a million messages, a window of 1024, three redeliveries, three crashes.
-    pub const DEFAULT: Self = Self { capacity: 1_000_000, window: 1024, redeliver: 3, crashes: 3 };
+    /// The settings of `mailbox = durable`: a million messages, a window of 1024, three redeliveries, three crashes,
+    /// and a quarantine that keeps everything.
+    pub const DEFAULT: Self = Self { capacity: 1_000_000, window: 1024, redeliver: 3, crashes: 3, keep: None };
 
     /// Sets how many messages may wait in the store.
     #[must_use]
@@ -54,6 +58,12 @@ impl DurableMailbox {
     #[must_use]
     pub const fn crashes(self, times: u32) -> Self {
         Self { crashes: times, ..self }
+    }
+
+    /// Sets how long a message stays in quarantine before it is discarded.
+    #[must_use]
+    pub const fn keep(self, keep: Duration) -> Self {
+        Self { keep: Some(keep), ..self }
     }
 }
 
@@ -107,6 +117,8 @@ pub(crate) trait Recipient: Send + Sync {
 /// A claimed queue. It lives as long as its owner.
 pub(crate) struct Outlet {
     pub(crate) number: u64,
+    /// Another one after each time that the queue was lost to another process, so that nothing of before has an effect.
+    term: AtomicU64,
     /// The name of the queue.
     pub(crate) name: Arc<str>,
     /// The path of the owner.
@@ -118,6 +130,8 @@ pub(crate) struct Outlet {
     /// How many messages wait: in the store, or handed over.
     waiting: AtomicU64,
     room: Notify,
+    /// It belongs to somebody who sends to the queue, and does not own it.
+    is_sender: bool,
     /// The owner accepts no further message.
     refuses: AtomicBool,
     /// Whether a handler was begun since the last mark of an idle actor.
@@ -145,6 +159,7 @@ impl Outlet {
     ) -> Self {
         Self {
             number,
+            term: AtomicU64::new(number),
             name,
             owner,
             settings,
@@ -153,10 +168,45 @@ impl Outlet {
             claimed: Mutex::new(None),
             waiting: AtomicU64::new(0),
             room: Notify::new(),
+            is_sender: false,
             refuses: AtomicBool::new(false),
             marked: AtomicBool::new(false),
             owed: AtomicU64::new(0),
         }
+    }
+
+    pub(super) fn of_sender(self) -> Self {
+        Self { is_sender: true, ..self }
+    }
+
+    pub(super) fn is_sender(&self) -> bool {
+        self.is_sender
+    }
+
+    /// Names the queue for the writer.
+    pub(super) fn term(&self) -> u64 {
+        self.term.load(Ordering::Acquire)
+    }
+
+    /// Another process has become the owner of the queue.
+    pub(super) fn lose(&self, term: u64) {
+        let mut queue = self.queue();
+        let was_released = queue.is_released();
+        *queue = Queue::claimed(self.settings.window, self.settings.crashes, Seq(0), Seq(0), None, false);
+        if was_released {
+            queue.release();
+        }
+        // Together with the queue.
+        self.term.store(term, Ordering::Release);
+        self.owed.store(0, Ordering::Release);
+        self.waiting.store(0, Ordering::Relaxed);
+        drop(queue);
+        self.room.notify_waiters();
+    }
+
+    /// Whether a message that was delivered in this term may be begun.
+    pub(super) fn owns(&self, term: u64) -> bool {
+        term == self.term() && self.claimed().is_none_or(|claimed| claimed.marks.owns(claimed.queue))
     }
 
     pub(crate) fn queue(&self) -> MutexGuard<'_, Queue> {
@@ -230,9 +280,15 @@ impl Outlet {
         }
     }
 
-    /// A message has failed or goes into quarantine, and the store does not know it yet.
-    pub(super) fn owe(&self) {
-        self.owed.fetch_add(1, Ordering::Relaxed);
+    /// A message has failed or goes into quarantine, and the store does not know it yet. Returns false if the queue was lost meanwhile.
+    pub(super) fn owe(&self, term: u64) -> bool {
+        let queue = self.queue();
+        let is_ours = term == self.term();
+        if is_ours {
+            self.owed.fetch_add(1, Ordering::Relaxed);
+        }
+        drop(queue);
+        is_ours
     }
 
     /// The store knows it. The owner must be woken, and says what it does then.
@@ -259,15 +315,25 @@ impl Outlet {
     }
 
     /// A message was handled. Rule 27.5.
-    pub(super) fn handled(&self, seq: Seq) {
-        self.queue().end(seq);
+    pub(super) fn handled(&self, term: u64, seq: Seq) {
+        let mut queue = self.queue();
+        if term != self.term() {
+            return;
+        }
+        queue.end(seq);
+        drop(queue);
         self.give_room();
-        self.inbox.put(Input::Handled { outlet: self.number, seq });
+        self.inbox.put(Input::Handled { outlet: term, seq });
     }
 
-    pub(super) fn give_back(&self, seq: Seq) {
-        self.queue().give_back(seq);
-        self.inbox.put(Input::GivenBack { outlet: self.number, seq });
+    pub(super) fn give_back(&self, term: u64, seq: Seq) {
+        let mut queue = self.queue();
+        if term != self.term() {
+            return;
+        }
+        queue.give_back(seq);
+        drop(queue);
+        self.inbox.put(Input::GivenBack { outlet: term, seq });
     }
 
     /// The owner has ended, and its tickets have been given back.
@@ -275,7 +341,7 @@ impl Outlet {
         self.refuse();
         self.queue().release();
         self.idle();
-        self.inbox.put(Input::Release { outlet: self.number });
+        self.inbox.put(Input::Release { outlet: self.term() });
         // Whoever gets the name claims the queue behind that.
         self.inbox.release_name(self);
     }

@@ -111,9 +111,9 @@ impl Queue {
         }
     }
 
-    /// The store was opened again, and knows `last`. Returns how many messages it has stored although it did not say so. Nothing is
-    /// under way that this process does not know of.
-    pub fn reopened(&mut self, last: Seq) -> u64 {
+    /// The store has given `last` in this queue. Returns how many messages it has stored that this process does not know: it did not
+    /// say so when it failed, or another process has put them there.
+    pub fn grown(&mut self, last: Seq) -> u64 {
         let unknown = last.0.saturating_sub(self.last.0);
         self.last = self.last.max(last);
         unknown
@@ -121,7 +121,9 @@ impl Queue {
 
     /// A message was stored. Returns whether it goes into the lane as it is. If not, it is read again in its turn.
     pub fn committed(&mut self, seq: Seq) -> bool {
-        let is_next = self.cursor == self.last && self.back.is_empty() && self.held.is_none();
+        // Not, if another process has put messages before it.
+        let is_next = self.cursor == self.last && seq <= self.last.next();
+        let is_next = is_next && self.back.is_empty() && self.held.is_none();
         let is_next = is_next && self.barrier.is_none();
         self.last = self.last.max(seq);
         if !is_next || self.released || self.open.len() >= self.window {

@@ -9,6 +9,10 @@ use std::time::SystemTime;
 /// What the calls of a [`MessageStore`] return.
 pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
+/// Tells the runtime to look at a queue of this process: another process may have put messages into it, and this is the last number
+/// that was given in it; or another process may own it.
+pub type Arrived = Arc<dyn Fn(QueueId, Seq) + Send + Sync>;
+
 /// Keeps the messages of durable mailboxes, on disk or elsewhere.
 ///
 /// The runtime owns the store and makes one call at a time. A store that blocks does its work on a thread of its own.
@@ -21,16 +25,20 @@ pub trait MessageStore: Send + 'static {
 
     /// Makes this process the owner of a queue, which is created if it does not exist. Only the owner calls
     /// [`page`](Self::page), and begins messages.
+    ///
+    /// If another process owns the queue, fails with [`StoreErrorKind::Claimed`] without waiting for it: the runtime calls again.
     fn claim<'a>(&'a mut self, queue: &'a str) -> StoreFuture<'a, Result<Claim, StoreError>>;
 
     /// Makes all changes of the group durable, in their order, or none of them. Returns one answer for each
     /// [`Change::Append`], in their order.
     ///
     /// A change about a message that is not there (any more) changes nothing and is no error: the runtime repeats changes
-    /// after [`CommitError::Unknown`].
+    /// after [`CommitError::Unknown`]. Neither does [`Change::Handled`], [`Change::Charged`] or [`Change::Quarantine`] in a queue
+    /// that another process owns now.
     fn commit<'a>(&'a mut self, group: &'a Group) -> StoreFuture<'a, Result<Vec<Appended>, CommitError>>;
 
-    /// The messages of a queue that come next after `after`, in their order.
+    /// The messages of a queue that come next after `after`, in their order. Fails with [`StoreErrorKind::Claimed`] if another
+    /// process may have become the owner of the queue.
     fn page(&mut self, queue: QueueId, after: Seq, room: Room)
     -> StoreFuture<'_, Result<Vec<Stored>, StoreError>>;
 
@@ -39,6 +47,12 @@ pub trait MessageStore: Send + 'static {
 
     /// The quarantined messages of a queue, the oldest first.
     fn quarantined<'a>(&'a mut self, queue: &'a str) -> StoreFuture<'a, Result<Vec<Quarantined>, StoreError>>;
+
+    /// If other processes may put messages into queues of this one, or own them, the store keeps `arrived` and calls it when that
+    /// happens. Called once, before [`open`](Self::open).
+    fn listen(&mut self, arrived: Arrived) {
+        drop(arrived);
+    }
 
     /// Ends cleanly: the next [`open`](Self::open) is told so.
     fn close(self: Box<Self>) -> StoreFuture<'static, Result<(), StoreError>>;
@@ -53,6 +67,12 @@ pub trait Marks: Send + Sync {
 
     /// No handler of the queue runs, and all its messages up to and including `handled` have been handled.
     fn idle(&self, queue: QueueId, handled: Seq);
+
+    /// Whether no other process can own the queue now. If not, the runtime begins none of its messages. Rule 27.6.
+    fn owns(&self, queue: QueueId) -> bool {
+        let _ = queue;
+        true
+    }
 }
 
 /// Who opens a store.
@@ -149,6 +169,9 @@ pub struct Claim {
     pub begun: Option<Seq>,
     /// Grows with each owner of the queue.
     pub fence: u64,
+    /// No other process has owned the queue since this one claimed it last. If it has, what this process remembers about its messages
+    /// is not true any more.
+    pub was_ours: bool,
 }
 
 /// Changes that become durable together.
@@ -224,12 +247,17 @@ pub enum Appended {
     Stored(Seq),
     /// A message with its key had been accepted before. Nothing was stored.
     Known,
+    /// There is no room for it, and it was not stored. For stores that cannot take back the rest of the group; others say
+    /// [`CommitError::Full`].
+    Full,
+    /// The store never takes a message of this size. It was not stored.
+    TooLarge,
 }
 
 /// Why a group did not become durable.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CommitError {
-    /// There is no room for its messages, and nothing was changed. A group without [`Change::Append`] still succeeds: the
+    /// There is no room for its messages, or the store takes no more for another reason, and nothing was changed. A group without [`Change::Append`] still succeeds: the
     /// store keeps a reserve for it.
     #[error("the message store is full: {0}")]
     Full(String),
@@ -302,6 +330,8 @@ pub struct QueueRow {
     pub queue: QueueId,
     /// Its name.
     pub name: String,
+    /// Who owns it: the path of an actor of this system, or what the store knows about another process.
+    pub owner: Option<String>,
     /// How many messages wait.
     pub waiting: u64,
     /// When the oldest of them was accepted.

@@ -21,6 +21,8 @@ const KEPT_BYTES: usize = 512;
 /// The name of a stored message that is in memory. If it is dropped without an end, its message goes back to its queue.
 pub(crate) struct Ticket {
     outlet: Arc<Outlet>,
+    /// When it was delivered.
+    term: u64,
     seq: Seq,
     pub(crate) kind: Arc<str>,
     pub(crate) body: Arc<[u8]>,
@@ -41,6 +43,7 @@ impl Ticket {
         let Stored { seq, body, accepted_at, attempts, crashes, failures, .. } = stored;
         Self {
             outlet: Arc::clone(outlet),
+            term: outlet.term(),
             seq,
             kind,
             body,
@@ -59,6 +62,11 @@ impl Ticket {
         self.attempts.load(Ordering::Relaxed)
     }
 
+    /// Whether its handler may start: no other process can have its queue.
+    pub(crate) fn may_begin(&self) -> bool {
+        self.outlet.owns(self.term)
+    }
+
     /// Its handler is about to start.
     pub(crate) fn begin(&self) -> Delivery {
         let claimed = self.outlet.begin(self.seq);
@@ -75,7 +83,7 @@ impl Ticket {
     /// Its handler returned.
     pub(crate) fn handled(&self) {
         if !self.has_ended.swap(true, Ordering::Relaxed) {
-            self.outlet.handled(self.seq);
+            self.outlet.handled(self.term, self.seq);
         }
     }
 
@@ -84,7 +92,9 @@ impl Ticket {
         let attempts = self.attempts().saturating_add(1);
         self.attempts.store(attempts, Ordering::Relaxed);
         self.is_charged.store(false, Ordering::Release);
-        self.outlet.owe();
+        if !self.outlet.owe(self.term) {
+            return;
+        }
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
         if failures.len() == KEPT_FAILURES {
             failures.remove(1);
@@ -92,7 +102,7 @@ impl Ticket {
         failures.push(failure);
         let failures = failures.clone();
         self.outlet.inbox.put(Input::Charged {
-            outlet: self.outlet.number,
+            outlet: self.term,
             seq: self.seq,
             attempts,
             crashes: self.crashes,
@@ -122,10 +132,9 @@ impl Ticket {
     }
 
     pub(super) fn quarantine_as(&self, fate: Fate, failures: Vec<Failure>) {
-        if !self.has_ended.swap(true, Ordering::Relaxed) {
-            self.outlet.owe();
+        if !self.has_ended.swap(true, Ordering::Relaxed) && self.outlet.owe(self.term) {
             self.outlet.inbox.put(Input::Quarantine {
-                outlet: self.outlet.number,
+                outlet: self.term,
                 seq: self.seq,
                 kind: Arc::clone(&self.kind),
                 fate,
@@ -162,7 +171,7 @@ fn shortened(mut text: String) -> String {
 impl Drop for Ticket {
     fn drop(&mut self) {
         if !*self.has_ended.get_mut() {
-            self.outlet.give_back(self.seq);
+            self.outlet.give_back(self.term, self.seq);
         }
     }
 }

@@ -14,7 +14,10 @@
 
 mod commit;
 mod feed;
+mod keep;
 mod outage;
+mod senders;
+mod standby;
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
@@ -24,12 +27,13 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use self::commit::Gathered;
+use self::standby::Standby;
 use super::inbox::{HandedOver, Inbox, Input, Order, Reply};
 use super::outlet::{Asker, Claimed, Late, Outlet, Recipient};
 use super::queue::Queue;
 use super::store::{
-    Change, Ended, Fate, Group, Marks, MessageId, MessageStore, Owner, QueueId, Room, Seq, StoreError,
-    StoreErrorKind,
+    Change, Claim, Ended, Fate, Group, Marks, MessageId, MessageStore, Owner, QueueId, QueueRow, Room, Seq,
+    StoreError, StoreErrorKind,
 };
 use super::suspects::Suspects;
 use super::ticket::texts;
@@ -69,6 +73,13 @@ pub(super) struct Writer {
     /// What arrived while the store was down.
     late: VecDeque<Input>,
     is_open: bool,
+    /// When the quarantines are looked through that do not keep everything.
+    sweeps: Option<Instant>,
+    /// The numbers of queues that somebody sends to who does not own them, and how many messages they take before this is looked
+    /// up again.
+    numbers: HashMap<Arc<str>, (QueueId, u64)>,
+    /// Owners whose queues other processes have.
+    standby: Standby,
     /// Told when the store is closed.
     closing: Option<oneshot::Sender<()>>,
 }
@@ -113,6 +124,9 @@ impl Writer {
             hungry: BTreeSet::new(),
             late: VecDeque::new(),
             is_open: false,
+            sweeps: None,
+            numbers: HashMap::new(),
+            standby: Standby::default(),
             closing: None,
         }
     }
@@ -121,10 +135,14 @@ impl Writer {
     pub(super) async fn run(mut self) {
         // When it ends in another way, because its runtime goes away, nobody waits for ever.
         let _close = CloseOnDrop(Arc::clone(&self.inbox));
+        let inbox = Arc::clone(&self.inbox);
+        self.store.listen(Arc::new(move |queue, last| inbox.put(Input::Arrived { queue, last })));
         self.open().await;
         while self.closing.is_none() {
             let mut inputs = std::mem::take(&mut self.late);
             inputs.append(&mut self.inbox.take(GROUP));
+            self.claim_again().await;
+            self.sweep().await;
             if inputs.is_empty() && !self.group.is_due(Instant::now()) {
                 self.wait().await;
                 continue;
@@ -143,7 +161,7 @@ impl Writer {
     /// Waits for the next input, or until it is time for something.
     async fn wait(&mut self) {
         let suspects = self.suspects.until().map(|until| self.began + until);
-        match [self.group.until(), suspects].into_iter().flatten().min() {
+        match [self.group.until(), suspects, self.standby.until(), self.sweeps].into_iter().flatten().min() {
             None => self.inbox.arrived().await,
             Some(until) => {
                 let _in_time = tokio::time::timeout_at(until, self.inbox.arrived()).await;
@@ -187,7 +205,7 @@ impl Writer {
                 if self.group.is_full() {
                     self.commit().await;
                 }
-                self.hand_over(message);
+                self.hand_over(message).await;
             }
             Input::Claim(outlet, recipient) => {
                 self.flush().await;
@@ -225,6 +243,7 @@ impl Writer {
                     self.group.add(Change::Release(entry.id), commit::Then::Released { outlet });
                 }
             }
+            Input::Arrived { queue, last } => self.arrived(queue, last).await,
             Input::Order(order) => self.order(order).await,
             Input::Close(closed) => {
                 self.flush().await;
@@ -233,15 +252,18 @@ impl Writer {
         }
     }
 
-    fn hand_over(&mut self, message: HandedOver) {
-        if let Some(entry) = self.queues.get(&message.outlet.number) {
+    async fn hand_over(&mut self, message: HandedOver) {
+        if message.outlet.is_sender() {
+            return self.send_to(message).await;
+        }
+        if let Some(entry) = self.queues.get(&message.outlet.term()) {
             return self.group.append(entry.id, message);
         }
         self.inbox.give_room(message.bytes());
         let why = if message.outlet.refuses() {
             AcceptError::Stopped
         } else {
-            AcceptError::StoreDown("its queue could not be claimed".into())
+            AcceptError::StoreDown(self.standby.why(&message.outlet))
         };
         message.refuse(&why);
     }
@@ -287,9 +309,14 @@ impl Writer {
                 Err(error) if error.kind == StoreErrorKind::Broken && self.closing.is_none() => {
                     self.outage(error.to_string()).await;
                 }
-                Err(error) => return self.listener.hear(News::Failed(error.to_string())),
+                Err(error) => return self.stand_by(outlet, recipient, &error),
             }
         };
+        self.install(outlet, recipient, claim);
+    }
+
+    /// The queue of this owner was claimed.
+    fn install(&mut self, outlet: Arc<Outlet>, recipient: Arc<dyn Recipient>, claim: Claim) {
         let Some(marks) = self.marks.clone() else { return };
         let settings = outlet.settings;
         let mut queue = Queue::claimed(
@@ -310,17 +337,22 @@ impl Writer {
         }
         outlet.set_claimed(Claimed { queue: claim.queue, fence: claim.fence, marks });
         outlet.set_waiting(claim.waiting);
-        let number = outlet.number;
+        let number = outlet.term();
         let entry =
             Entry { outlet, recipient, id: claim.queue, askers: HashMap::new(), controls: VecDeque::new() };
         self.queues.insert(number, entry);
         self.hungry.insert(number);
+        if settings.keep.is_some() {
+            self.sweeps = Some(Instant::now());
+        }
     }
 
     async fn order(&mut self, order: Order) {
         self.flush().await;
+        // Names may change.
+        self.numbers.clear();
         match order {
-            Order::Queues(reply) => answer(reply, self.store.queues().await),
+            Order::Queues(reply) => answer(reply, self.rows().await),
             Order::Quarantined(queue, reply) => answer(reply, self.store.quarantined(&queue).await),
             Order::Retry(id, reply) => {
                 self.group.add(Change::Retry(id), commit::Then::Answer(reply));
@@ -332,7 +364,7 @@ impl Writer {
                 Some(error) => answer(reply, Err(error)),
                 None => self.group.add(Change::Rename { from, to }, commit::Then::Answer(reply)),
             },
-            Order::DiscardQueue(queue, reply) => match self.owned([&queue]) {
+            Order::DiscardQueue(queue, reply) => match self.refuses_discard(&queue).await {
                 Some(error) => answer(reply, Err(error)),
                 None => self.group.add(Change::DiscardQueue(queue), commit::Then::Answer(reply)),
             },
@@ -340,10 +372,31 @@ impl Writer {
         }
     }
 
+    /// Another process may have put messages into a queue, or may have the queue.
+    async fn arrived(&mut self, queue: QueueId, last: Seq) {
+        let Some(entry) = self.queues.values().find(|entry| entry.id == queue) else { return };
+        let term = entry.outlet.term();
+        if !entry.outlet.owns(term) {
+            let room = Room { messages: 1, bytes: 1 };
+            let after = entry.outlet.queue().last();
+            match self.store.page(queue, after, room).await {
+                Ok(_) => {}
+                Err(error) if error.kind == StoreErrorKind::Claimed => return self.lose(term, &error),
+                Err(error) => return self.outage(error.to_string()).await,
+            }
+        }
+        let Some(entry) = self.queues.get(&term) else { return };
+        let unknown = entry.outlet.queue().grown(last);
+        if unknown > 0 {
+            entry.outlet.set_waiting(unknown);
+            self.hungry.insert(entry.outlet.term());
+        }
+    }
+
     /// A retry was stored. If there was such a message, it is now the last one of its queue.
     async fn find_retried(&mut self, queue: QueueId) {
         let Some(entry) = self.queues.values().find(|entry| entry.id == queue) else { return };
-        let (number, last) = (entry.outlet.number, entry.outlet.queue().last());
+        let (number, last) = (entry.outlet.term(), entry.outlet.queue().last());
         let page = match self.store.page(queue, last, Room { messages: 1, bytes: 1 }).await {
             Ok(page) => page,
             // It is found when the store is opened again.
@@ -358,13 +411,13 @@ impl Writer {
 
     /// The error if a queue cannot get another name.
     async fn refuses_rename(&mut self, from: &str, to: &str) -> Option<StoreError> {
-        if let Some(error) = self.owned([from, to]) {
-            return Some(error);
-        }
-        let rows = match self.store.queues().await {
+        let rows = match self.rows().await {
             Ok(rows) => rows,
             Err(error) => return Some(error),
         };
+        if let Some(error) = self.owned(&rows, &[from, to]) {
+            return Some(error);
+        }
         let refused = |text| Some(StoreError::new(StoreErrorKind::Refused, text));
         if rows.iter().all(|row| row.name != from) {
             return refused(format!("there is no queue `{from}`"));
@@ -376,10 +429,35 @@ impl Writer {
         None
     }
 
-    /// The error if one of these queues has an owner.
-    fn owned<const N: usize>(&self, names: [&str; N]) -> Option<StoreError> {
-        let owned = self.queues.values().find(|entry| names.contains(&&*entry.outlet.name))?;
-        let text = format!("the queue `{}` belongs to {}: stop it first", owned.outlet.name, owned.outlet.owner);
+    /// The error if a queue cannot be discarded.
+    async fn refuses_discard(&mut self, queue: &str) -> Option<StoreError> {
+        match self.rows().await {
+            Ok(rows) => self.owned(&rows, &[queue]),
+            Err(error) => Some(error),
+        }
+    }
+
+    /// The queues, with the owners in this system.
+    async fn rows(&mut self) -> Result<Vec<QueueRow>, StoreError> {
+        let mut rows = self.store.queues().await?;
+        for row in &mut rows {
+            if let Some(entry) = self.queues.values().find(|entry| entry.id == row.queue) {
+                row.owner = Some(entry.outlet.owner.to_string());
+            }
+        }
+        Ok(rows)
+    }
+
+    /// The error if one of these queues has an owner. A queue that was claimed and never used may have no row.
+    fn owned(&self, rows: &[QueueRow], names: &[&str]) -> Option<StoreError> {
+        let here = self.queues.values().find(|entry| names.contains(&&*entry.outlet.name));
+        let here = here.map(|entry| (entry.outlet.name.to_string(), entry.outlet.owner.to_string()));
+        let elsewhere = || {
+            let row = rows.iter().find(|row| row.owner.is_some() && names.contains(&&*row.name))?;
+            Some((row.name.clone(), row.owner.clone()?))
+        };
+        let (name, owner) = here.or_else(elsewhere)?;
+        let text = format!("the queue `{name}` belongs to {owner}: stop it first");
         Some(StoreError::new(StoreErrorKind::Claimed, text))
     }
 }

@@ -457,10 +457,6 @@ impl supervision::Cause for Failure {
         Failure::is_initialization(self)
     }
 
-    fn is_from_below(&self) -> bool {
-        self.origin().is_some()
-    }
-
     fn is_final(&self) -> bool {
         matches!(self.kind(), FailureKind::Killed | FailureKind::DeathPact)
     }

@@ -1,5 +1,7 @@
 //! Traits whose names and messages make rustc say how to fix a program.
 
+use crate::actor::Child;
+
 /// An actor has one `#[actor] impl` block, which writes this impl. rustc's error about a second block names the trait: move its handlers
 /// to the first block, and methods that are not handlers to an `impl` block without the attribute.
 pub trait AllHandlersStandInOneImplBlock {}
@@ -10,4 +12,22 @@ pub trait AllHandlersStandInOneImplBlock {}
     label = "the actor's method of this name has no `#[handler]`",
     note = "write `#[handler]` above the method in the `#[actor] impl` block; the call then asks the actor, and `.await` gives the reply"
 )]
-pub trait HasHandlerAttribute<'call> {}
+pub trait HasHandlerAttribute<'call> {} // write `#[handler]` above the method
+
+/// A child of this actor may stand in a field for a `C`.
+#[diagnostic::on_unimplemented(
+    message = "the field holds a `{C}`, but its factory makes a `{Self}`",
+    label = "this factory makes a `{Self}`",
+    note = "let the factory make a `{C}`, `|_| || {C} {{ .. }}`, or make the field a `Child<{Self}>`"
+)]
+pub trait Fills<C: 'static>: Sized {
+    /// The same field.
+    fn field(child: &mut Child<C>) -> &mut Child<Self>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<A: 'static> Fills<A> for A {
+    fn field(child: &mut Child<A>) -> &mut Child<A> {
+        child
+    }
+}

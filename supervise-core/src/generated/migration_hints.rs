@@ -3,18 +3,19 @@
 //! `tell` works. Each other method has a bound that nothing satisfies, and the bound's message is the hint. A method that a user declares under the same
 //! name, such as a handler, is found first.
 
-use std::future::Ready;
+use std::future::{Future, Ready};
 use std::io;
 
 use crate::actor::{
-    Actor, ActorSystem, Answer, Context, MessageFor, RefOf, Request, SendError, SendErrorReason, TypedRef, WorkId,
+    Actor, ActorSystem, Answer, Context, MessageFor, RefOf, ReplyTo, Request, SendError, SendErrorReason,
+    TypedRef, WorkId,
 };
 
 /// Makes a bound that nothing satisfies. The message of the error may speak of `{Self}`.
 macro_rules! hints {
-    ($($name:ident: $message:literal, $label:literal, $note:literal;)*) => {$(
+    ($($name:ident: $message:literal, $label:literal, $($note:literal),+;)*) => {$(
         #[doc = $message]
-        #[diagnostic::on_unimplemented(message = $message, label = $label, note = $note)]
+        #[diagnostic::on_unimplemented(message = $message, label = $label, $(note = $note),+)]
         pub trait $name {}
     )*};
 }
@@ -27,7 +28,7 @@ hints! {
     StopsByItself:
         "a `{Self}` has a method for each message, and the other methods of refs are those of `actor_ref()`",
         "call `.actor_ref()` first",
-        "write `r.actor_ref().stop()` or, in its parent, `ctx.stop(&r)`";
+        "write `r.actor_ref().stop()` or, in a method of its parent with the parameter `ctx: &mut Context<Self>`, `ctx.stop(&r)`";
     TellsItsState:
         "a `{Self}` has a method for each message, and the other methods of refs are those of `actor_ref()`",
         "call `.actor_ref()` first",
@@ -43,7 +44,32 @@ hints! {
     RunsClosures:
         "a timer sends the actor a message and does not run a closure",
         "write `ctx.start_periodic_timer(..)` or `ctx.start_timer(..)`",
-        "for `#[handler] fn tick(&mut self)` write `let me = ctx.me(); ctx.start_timer(\"tick\", delay, me.tick());`";
+        "move what the closure does into a handler, `#[handler] fn tick(&mut self)`, and write `let me = ctx.me(); ctx.start_periodic_timer(\"tick\", interval, move || me.tick().into_message());`, or for one tick `ctx.start_timer(\"tick\", delay, me.tick());`";
+    StartsTimers:
+        "a timer is started with `ctx.start_timer(..)` or `ctx.start_periodic_timer(..)`",
+        "write `ctx.start_timer(..)`",
+        "for `#[handler] fn tick(&mut self)` write `let me = ctx.me(); ctx.start_timer(\"tick\", delay, me.tick());`, or for a tick at each interval `ctx.start_periodic_timer(\"tick\", interval, move || me.tick().into_message());`";
+    PipesToItself:
+        "the output of a future becomes a message by `ctx.pipe(..)`",
+        "write `ctx.pipe(..)`",
+        "`ctx.pipe(load(id), |me, value| me.loaded(value))` sends the output to `#[handler] fn loaded(&mut self, value: T)`";
+    RunsBlockingCode:
+        "code that blocks runs by `ctx.blocking(..)`",
+        "write `ctx.blocking(..)`",
+        "`ctx.blocking(move || hash(&text), |me, value| me.hashed(value))` sends what the first closure returns to `#[handler] fn hashed(&mut self, value: T)`";
+    ReceivesByItself:
+        "an actor takes no messages out of its mailbox: the runtime calls a handler for each",
+        "there is nothing to receive",
+        "remove the loop, and do its work in a method for each message, such as `#[handler] fn work(&mut self, job: u32)`; what happens before the first message belongs in `#[pre_start]`";
+    IsAChannel:
+        "a reply slot is answered with `answer(value)`",
+        "write `answer(..)`",
+        "`reply.answer(value);` consumes the slot and returns nothing";
+    IsStored:
+        "this message is not stored, so nothing accepts it before it is handled",
+        "write `.tell()` to send it, or `.await` to ask",
+        "to store it, write `#[actor(mailbox = durable)]` above the type of the actor, with the feature `durable` of `supervise-actors`",
+        "a handler with `#[handler(transient)]` has messages that are not stored: remove `transient` to store them";
     LinksActors:
         "actors are linked by `ctx.death_pact(&r)`",
         "write `ctx.death_pact(&r)` to fail when the other actor ends",
@@ -65,6 +91,10 @@ hints! {
 /// Implemented by `#[actor]` for the ref it generates, and for no other: a ref that dereferences to a generated one keeps its
 /// handlers of these names.
 pub trait MigrationHints: TypedRef {
+    /// Whether the actor is `pub`, so that its messages cannot be less visible.
+    #[doc(hidden)]
+    const __PUBLIC: bool = false;
+
     /// Sends a message that was built by hand, as [`ActorRef::tell`](crate::ActorRef::tell) does.
     ///
     /// # Errors
@@ -189,6 +219,66 @@ pub trait ContextHints {
         unreachable!("no context has this method")
     }
 
+    /// `send_after(..)`, as in Erlang and ractor
+    fn send_after<D, F>(&mut self, _: D, _: F)
+    where
+        Self: StartsTimers,
+    {
+        unreachable!("no context has this method")
+    }
+
+    /// `send_interval(..)`, as in Erlang and ractor
+    fn send_interval<D, F>(&mut self, _: D, _: F)
+    where
+        Self: StartsTimers,
+    {
+        unreachable!("no context has this method")
+    }
+
+    /// `notify_later(..)`, as in actix
+    fn notify_later<M, D>(&mut self, _: M, _: D)
+    where
+        Self: StartsTimers,
+    {
+        unreachable!("no context has this method")
+    }
+
+    /// `schedule_once(..)`, as in Akka
+    fn schedule_once<D, F>(&mut self, _: D, _: F)
+    where
+        Self: StartsTimers,
+    {
+        unreachable!("no context has this method")
+    }
+
+    /// `pipe_to_self(..)`, as in Akka
+    fn pipe_to_self<T, R, Fut, F>(&mut self, _: Fut, _: F)
+    where
+        Self: PipesToItself,
+        Fut: Future<Output = T>,
+        F: for<'r> FnOnce(&'r RefOf<Self::Actor>, T) -> Request<'r, Self::Actor, R>,
+    {
+        unreachable!("no context has this method")
+    }
+
+    /// `spawn_blocking(..)`, as in tokio
+    fn spawn_blocking<T, R, C, F>(&mut self, _: C, _: F)
+    where
+        Self: RunsBlockingCode,
+        C: FnOnce() -> T,
+        F: for<'r> FnOnce(&'r RefOf<Self::Actor>, T) -> Request<'r, Self::Actor, R>,
+    {
+        unreachable!("no context has this method")
+    }
+
+    /// `recv()`, as of a channel
+    fn recv<M>(&mut self) -> Ready<Option<M>>
+    where
+        Self: ReceivesByItself,
+    {
+        unreachable!("no context has this method")
+    }
+
     /// `attach(..)`, where the feature `stream` is off. With it, the context's own method is found first.
     fn attach<S, T, R, F>(&mut self, _: S, _: F) -> WorkId
     where
@@ -236,6 +326,53 @@ pub trait ContextHints {
 impl<A: Actor> ContextHints for Context<A> {
     type Actor = A;
 }
+
+/// Methods that people look for in a reply slot.
+pub trait SlotHints<T>: Sized {
+    /// `send(value)`, as of a channel for one value
+    ///
+    /// # Errors
+    ///
+    /// None: it cannot be called.
+    fn send(self, _: T) -> Result<(), T>
+    where
+        Self: IsAChannel,
+    {
+        unreachable!("no slot has this method")
+    }
+
+    /// `reply(value)`, as in ractor and kameo
+    fn reply(self, _: T)
+    where
+        Self: IsAChannel,
+    {
+        unreachable!("no slot has this method")
+    }
+}
+
+impl<T> SlotHints<T> for ReplyTo<T> {}
+
+/// Methods of requests whose messages are stored. The request's own methods are found first.
+pub trait RequestHints: Sized {
+    /// `accepted()`
+    fn accepted(self) -> Ready<Result<(), SendErrorReason>>
+    where
+        Self: IsStored,
+    {
+        unreachable!("this message is not stored")
+    }
+
+    /// `key(..)`
+    #[must_use]
+    fn key<K>(self, _: K) -> Self
+    where
+        Self: IsStored,
+    {
+        unreachable!("this message is not stored")
+    }
+}
+
+impl<A: Actor, T, K> RequestHints for Request<'_, A, T, K> {}
 
 /// Methods that people look for in a system, or that it has only with other features.
 pub trait SystemHints {

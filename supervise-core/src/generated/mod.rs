@@ -13,6 +13,8 @@ mod protocol;
 mod settings;
 #[cfg(feature = "durable")]
 mod stored;
+#[rustfmt::skip] // rustc quotes whole lines of it
+pub mod typed;
 
 use std::error::Error;
 use std::fmt;
@@ -182,7 +184,10 @@ impl<T, E> ResultLike for Result<T, E> {
 
 /// Requires that a handler's future is `Send`. The macro wraps the call in it, so that rustc reports the error at the
 /// handler's name.
-pub fn handler_future<F: Future + Send>(future: F) -> F {
+pub fn handler_future<F>(future: F) -> F
+where
+    F: Future + Send, // use a type that is `Send` (`Arc` for `Rc`), or end the value's life before the `.await`
+{
     future
 }
 
@@ -190,7 +195,7 @@ pub fn handler_future<F: Future + Send>(future: F) -> F {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot travel in a message: it is not `Send + 'static`",
     label = "messages and replies go to another thread",
-    note = "use a type that is `Send`: `Arc` for `Rc`, `Mutex` for `RefCell`, `Box<dyn Trait + Send>` for `Box<dyn Trait>`"
+    note = "use a type that is `Send`: `Arc` for `Rc`, `Mutex` for `RefCell`, `Box<dyn Trait + Send>` for `Box<dyn Trait>`, `Arc<dyn Trait + Send + Sync>` for `Arc<dyn Trait>`"
 )]
 pub trait Sendable: Send + 'static {}
 
@@ -202,8 +207,19 @@ pub fn sendable<T: Sendable>(value: T) -> T {
     value
 }
 
-/// Requires an `#[actor] impl` block. rustc reports the error at the actor's name.
-pub fn has_messages<A: Actor>() {}
+/// An actor that may move to the thread that runs it.
+#[diagnostic::on_unimplemented(
+    message = "the actor `{Self}` cannot move between threads: a field of it is not `Send`",
+    label = "an actor runs on any thread",
+    note = "use types that are `Send` in its fields: `Arc` for `Rc`, `Mutex` for `RefCell`, `Box<dyn Trait + Send>` for `Box<dyn Trait>`, `Arc<dyn Trait + Send + Sync>` for `Arc<dyn Trait>`"
+)]
+pub trait Moves: Send {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Send> Moves for T {}
+
+/// Requires an `#[actor] impl` block, and an actor that is `Send`. rustc reports the error at the actor's name.
+pub fn has_messages<A: Actor + Moves>() {}
 
 /// What `redeliver` requires of an argument.
 ///
@@ -318,18 +334,21 @@ impl<P, R: TypedRef> SupervisedRef<P> for R where R::Actor: SupervisedBy<P> {}
 
 /// Declares the child of a field. If the actor or the parent's table does not fit, rustc reports the error at the
 /// field's type.
-pub fn declare<P, B, F>(
+pub fn declare<P, B, F, C>(
     declare: Declare<'_, P>,
     parent: &mut P,
-    field: impl FnOnce(&mut P) -> &mut Child<B::Actor>,
+    field: impl FnOnce(&mut P) -> &mut Child<C>,
+    _held: PhantomData<C>,
     factory: F,
 ) where
     F: Factory<Product = B> + Send + 'static,
     B: Built,
+    C: 'static,
+    B::Actor: Fills<C>,
     RefOf<B::Actor>: SupervisedRef<P>,
     B::Cause: DecidedBy<P>,
 {
-    declare.fill(parent, field, factory);
+    declare.fill(parent, |parent| Fills::field(field(parent)), factory);
 }
 
 /// Runs the expression of a `#[child(..)]` attribute on a pattern. rustc reports an expression that does not return props there.

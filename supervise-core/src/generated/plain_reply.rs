@@ -70,7 +70,8 @@ impl<T> PlainKind for &Probe<T> {}
 #[diagnostic::on_unimplemented(
     message = "this handler returns a `Result` under another name",
     label = "does an error fail the actor, or is it the answer?",
-    note = "to fail the actor with the error, write the type as `Result<..>`; to answer with it, return `Reply<..>`"
+    note = "if the actor's parent should decide about the error, by its rules, write the type as `Result<..>`",
+    note = "if the caller should get the error, and the actor goes on, return `Reply<..>`"
 )]
 pub trait NotAResult {}
 
@@ -82,7 +83,8 @@ impl NotAResult for Plain {}
 #[diagnostic::on_unimplemented(
     message = "this handler's reply contains a `Result` whose error does not fail the actor",
     label = "does an error fail the actor, or is it the answer?",
-    note = "to fail the actor with the error, return `Result<Option<..>, E>`; to answer with it, return `Reply<Option<..>>`"
+    note = "if the actor's parent should decide about the error, by its rules, return `Result<Option<..>, E>`",
+    note = "if the caller should get the error, and the actor goes on, return `Reply<Option<..>>`"
 )]
 pub trait NoResultInside {}
 

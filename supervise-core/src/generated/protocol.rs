@@ -30,7 +30,7 @@ pub trait TellsAt<const AT: usize> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a protocol, so an actor cannot say `implements(..)` of it",
     label = "this trait has no `#[protocol]`",
-    note = "write `#[protocol]` above the trait, and `#[async_trait]` below that: `#[protocol] #[async_trait] trait Storage {{ .. }}`",
+    note = "write `#[protocol]` above the trait, and `#[async_trait]` below that: `#[protocol] #[async_trait] trait Storage {{ .. }}`; its methods are `async fn get(&self) -> Result<T, AskError>`, or `fn put(&self) -> Result<(), supervise::SendErrorReason>` where nobody waits for an answer",
     note = "to implement any other trait for the ref, write `impl Storage for FeedRef {{ .. }}`"
 )]
 pub trait IsProtocol {}
@@ -64,7 +64,7 @@ impl<T, E: FromAskError> Asked for Result<T, E> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot say that no answer came",
     label = "an actor may stop or fail before it answers",
-    note = "make it `From<AskError>`, for example with a variant `#[error(transparent)] NoAnswer(#[from] AskError)`, or return `Result<_, AskError>`"
+    note = "return `Result<_, AskError>`, or make your error `From<AskError>`, as an enum is with a variant `#[error(transparent)] NoAnswer(#[from] AskError)`"
 )]
 pub trait FromAskError: From<AskError> {}
 
@@ -75,7 +75,7 @@ impl<E: From<AskError>> FromAskError for E {}
 #[diagnostic::on_unimplemented(
     message = "a method that tells cannot return `{Self}`",
     label = "a method that is not `async` sends the message and does not wait for an answer",
-    note = "return `Result<(), SendErrorReason>`, or `Result<(), E>` with an `E` that is `From<SendErrorReason>`; or make the method an `async fn` to wait for the answer"
+    note = "return `Result<(), supervise::SendErrorReason>`, or `Result<(), E>` with an `E` that is `From<supervise::SendErrorReason>`; or make the method an `async fn` to wait for the answer"
 )]
 pub trait Told {
     /// The value for the outcome of the send.
@@ -92,7 +92,7 @@ impl<E: FromSendErrorReason> Told for Result<(), E> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot say that the message was not accepted",
     label = "an actor may have stopped, or its mailbox may be full",
-    note = "make it `From<SendErrorReason>`, for example with a variant `#[error(transparent)] NotSent(#[from] SendErrorReason)`, or return `Result<(), SendErrorReason>`"
+    note = "return `Result<(), supervise::SendErrorReason>`, or make your error `From<supervise::SendErrorReason>`, as an enum is with a variant `#[error(transparent)] NotSent(#[from] supervise::SendErrorReason)`"
 )]
 pub trait FromSendErrorReason: From<SendErrorReason> {}
 

@@ -35,13 +35,14 @@ use self::registry::{CloseAtEnd, Registry};
 use self::seat::Seat;
 use self::seat_map::SeatMap;
 use crate::actor::{
-    Actor, ActorType, Built, Cell, Configuration, Context, DecidedBy, NewName, Props, RefOf, SpawnError,
+    Actor, ActorRef, ActorType, Built, Cell, Configuration, Context, DecidedBy, NewName, Props, RefOf, SpawnError,
     SupervisedBy, Supervisor, TypedRef,
 };
 use crate::base::ActorPath;
 use crate::failure::Failure;
 use crate::mailbox::MailboxKind;
-use crate::supervision::ChildInfo;
+use crate::shutdown::{NotStopped, drained_within};
+use crate::supervision::{ChildInfo, HowEnded};
 
 /// A key by which a child is known.
 ///
@@ -194,6 +195,23 @@ impl<K: ChildKey, C: Actor> Children<K, C> {
         }
     }
 
+    /// The child of this key, even if it is ending.
+    #[cfg(feature = "remote")]
+    pub(crate) fn occupant(&self, key: &K) -> Option<ActorRef<C>> {
+        let map = self.map();
+        map.find(map.hash(key), key)?.occupant()
+    }
+
+    /// Calls `visit` for each child, even if it is ending.
+    #[cfg(feature = "remote")]
+    pub(crate) fn for_each_occupant(&self, mut visit: impl FnMut(&K, ActorRef<C>)) {
+        for seat in self.map().all() {
+            if let Some(child) = seat.occupant() {
+                visit(seat.key(), child);
+            }
+        }
+    }
+
     /// The path of the children's parent, which is itself a child of the actor that spawned it.
     pub fn path(&self) -> ActorPath {
         self.map().registry().path()
@@ -202,6 +220,25 @@ impl<K: ChildKey, C: Actor> Children<K, C> {
     /// Stops all children and their parent. After that, this handle has no children and creates none.
     pub fn stop(&self) {
         self.map().registry().stop();
+    }
+
+    /// Lets all children handle the messages that wait, and then stops them and their parent. From then on, each child refuses
+    /// messages, and none is created, except the successor of a child with messages that wait for one (rule 18.11).
+    pub fn stop_when_drained(&self) {
+        self.map().registry().stop_when_drained();
+    }
+
+    /// Like [`stop_when_drained`](Self::stop_when_drained), and waits until all children and their parent have ended.
+    ///
+    /// # Errors
+    ///
+    /// If they have not ended within that time. They still handle the messages that wait, and then stop.
+    ///
+    /// # Cancel safety
+    ///
+    /// The first poll requests the end. If the future is dropped after that, the children still end.
+    pub async fn graceful_drain(&self, within: Duration) -> Result<HowEnded, NotStopped> {
+        drained_within(self.map().registry(), within).await
     }
 
     fn map(&self) -> &Arc<SeatMap<K, C>> {

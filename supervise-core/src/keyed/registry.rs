@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use super::ChildKey;
 use super::seat_map::SeatMap;
-use crate::actor::{Actor, ActorRef, Context, DeciderTable, Ruled, Supervisor, Terminated, TypedRef};
-use crate::failure::Failure;
+use crate::actor::{Actor, ActorRef, Context, DeciderTable, Ruled, Supervisor, Terminated, TypedRef, Visit};
+use crate::failure::{Failure, Stage};
 use crate::supervision::{ChildInfo, Directive, Strategy};
 
 /// How many seats one message looks at.
@@ -33,22 +33,46 @@ impl<K: ChildKey, C: Actor, T> Registry<K, C, T> {
     }
 }
 
+impl<K: ChildKey, C: Actor, T: Supervisor> Registry<K, C, T> {
+    /// Lets the children handle what they were sent, and creates no more (rule 18.11).
+    fn drain(&mut self, ctx: &mut Context<Self>) {
+        ctx.cancel_timer("look");
+        for seat in self.map.drain() {
+            seat.drain();
+        }
+        self.stop_if_drained(ctx);
+    }
+
+    fn stop_if_drained(&self, ctx: &Context<Self>) {
+        if self.map.is_drained() {
+            ctx.me().actor_ref().stop();
+        }
+    }
+}
+
 impl<K: ChildKey, C: Actor, T: Supervisor> Supervisor for Registry<K, C, T> {
     type Ref = ActorRef<Self>;
     const STRATEGY: Strategy = T::STRATEGY;
     const TABLE: DeciderTable = T::TABLE;
+    /// Only `post_stop` waits, and it comes to its end.
+    const STOP_TIMEOUT: Duration = Duration::from_secs(3600);
 
     fn decide(failure: &Failure, child: &ChildInfo) -> Result<Directive, Failure> {
         T::decide(failure, child)
     }
 
     fn rule(failure: &Failure, child: &ChildInfo) -> Result<Ruled, Failure> {
+        // Rule 18.7. The next `get_or_spawn` tries again, so nothing ends for good.
+        if T::TABLE == DeciderTable::Default && failure.stage() == Stage::Initialization {
+            return Ok((Directive::Stop, None));
+        }
         T::rule(failure, child)
     }
 }
 
 impl<K: ChildKey, C: Actor, T: Supervisor> Actor for Registry<K, C, T> {
     type Message = Look;
+    const AT_DRAIN: Option<fn() -> Visit> = Some(|| Visit::to_drain(Self::drain));
 
     async fn handle(&mut self, Look(left): Look, ctx: &mut Context<Self>) -> Result<(), Failure> {
         let left = left.unwrap_or_else(|| self.map.sweep());
@@ -67,6 +91,7 @@ impl<K: ChildKey, C: Actor, T: Supervisor> Actor for Registry<K, C, T> {
             let every = (idle / 4).max(SHORTEST_BETWEEN_LOOKS);
             ctx.start_periodic_timer("look", every, || Look(None));
         }
+        ctx.me().actor_ref().go_on_draining();
         Ok(())
     }
 
@@ -80,11 +105,21 @@ impl<K: ChildKey, C: Actor, T: Supervisor> Actor for Registry<K, C, T> {
         Ok(())
     }
 
-    async fn terminated(&mut self, gone: Terminated, _: &mut Context<Self>) -> Result<(), Failure> {
+    /// All children have ended, so their seats are closed. In slices, because there may be very many (rule 1.9).
+    async fn post_stop(&mut self, _: &mut Context<Self>) -> Result<(), Failure> {
+        let mut closing = self.map.close();
+        while closing.close_some(AT_ONCE) {
+            tokio::task::yield_now().await;
+        }
+        Ok(())
+    }
+
+    async fn terminated(&mut self, gone: Terminated, ctx: &mut Context<Self>) -> Result<(), Failure> {
         let child = gone.subject();
         if let Some(seat) = child.core().seat() {
             Arc::clone(seat).ended(child.uid());
         }
+        self.stop_if_drained(ctx);
         Ok(())
     }
 }
@@ -95,7 +130,7 @@ pub(super) struct CloseAtEnd<K: ChildKey, C: Actor>(pub(super) Arc<SeatMap<K, C>
 
 impl<K: ChildKey, C: Actor> Drop for CloseAtEnd<K, C> {
     fn drop(&mut self) {
-        self.0.close();
+        drop(self.0.close());
     }
 }
 
@@ -103,7 +138,7 @@ impl<K: ChildKey, C: Actor> Drop for CloseAtEnd<K, C> {
 impl<K: ChildKey, C: Actor, T> Drop for Registry<K, C, T> {
     fn drop(&mut self) {
         if !self.restarting {
-            self.map.close();
+            drop(self.map.close());
         }
     }
 }

@@ -13,7 +13,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::ChildKey;
 use super::seat_map::{Added, SeatMap};
-use crate::actor::{Actor, ActorRef, AnyActorRef, AnySeat, AskError, AtClose, Cell, Control, Props, SpawnError};
+use crate::actor::{
+    Actor, ActorRef, AnyActorRef, AnySeat, AskError, AtClose, Cell, Control, NoOccupant, Props, SpawnError,
+};
 use crate::base::{Hold, Uid, UserValue, contained, is_name_character};
 use crate::mailbox::Entry;
 use crate::observe::DeadLetterReason;
@@ -74,6 +76,12 @@ impl<K: ChildKey, C: Actor> Seat<K, C> {
         if state.leaving { None } else { state.occupant.clone() }
     }
 
+    /// The occupant, whether it is leaving or not.
+    #[cfg(feature = "remote")]
+    pub(super) fn occupant(&self) -> Option<ActorRef<C>> {
+        self.state().occupant.clone()
+    }
+
     /// Lets the occupant end because it is not needed now.
     pub(super) fn passivate(&self) {
         let occupant = {
@@ -81,6 +89,14 @@ impl<K: ChildKey, C: Actor> Seat<K, C> {
             if std::mem::replace(&mut state.dismissed, true) { None } else { state.occupant.clone() }
         };
         dismiss(occupant);
+    }
+
+    /// Lets the occupant handle what it was sent, and end.
+    pub(super) fn drain(&self) {
+        let occupant = self.state().occupant.clone();
+        if let Some(occupant) = occupant {
+            occupant.stop_when_drained();
+        }
     }
 
     /// Checks in a sweep whether the occupant is idle. Returns whether the next sweep must visit this seat.
@@ -237,7 +253,7 @@ impl<K: ChildKey, C: Actor> AnySeat for Seat<K, C> {
 
     fn ended(self: Arc<Self>, occupant: Uid) {
         let name = contained(|| self.name());
-        let (child, senders, others, lost) = {
+        let (child, successor, senders, others, lost) = {
             let _hold = Hold::new();
             let mut state = self.state();
             if !state.is_of(occupant) {
@@ -255,17 +271,18 @@ impl<K: ChildKey, C: Actor> AnySeat for Seat<K, C> {
                     Entry::Control(control) => others.push(control),
                 }
             }
-            let succeeded = match &name {
-                Ok(name) if state.called && !waiting.is_empty() => {
-                    self.make(name, &mut waiting, &mut state).is_ok()
-                }
-                _ => false,
+            let successor = match &name {
+                Ok(name) if state.called && !waiting.is_empty() => self.make(name, &mut waiting, &mut state).ok(),
+                _ => None,
             };
-            if !succeeded {
+            if successor.is_none() {
                 self.map.remove(&self);
             }
-            (child, senders, others, waiting)
+            (child, successor, senders, others, waiting)
         };
+        if let Some(successor) = successor.filter(|_| self.map.is_draining()) {
+            successor.stop_when_drained();
+        }
         senders.wake();
         for control in others {
             lose(&child, Entry::Control(control));
@@ -275,13 +292,17 @@ impl<K: ChildKey, C: Actor> AnySeat for Seat<K, C> {
         }
     }
 
-    fn occupant(self: Arc<Self>) -> Option<AnyActorRef> {
-        // If a key panics while it is compared or shown, no successor starts.
+    fn occupant(self: Arc<Self>) -> Result<AnyActorRef, NoOccupant> {
         let occupant = match self.call() {
             Some(child) => child,
-            None => contained(|| self.occupy()).ok()?.ok()?,
+            None => match contained(|| self.occupy()) {
+                Ok(Ok(child)) => child,
+                Ok(Err(SpawnError::TooManyChildren { .. })) => return Err(NoOccupant::Full),
+                // Also if a key panics while it is compared or shown.
+                Ok(Err(_)) | Err(_) => return Err(NoOccupant::Gone),
+            },
         };
-        Some(occupant.to_any())
+        Ok(occupant.to_any())
     }
 }
 

@@ -5,7 +5,7 @@
 //! 2. A seat is removed by its identity and by the hash with which it was inserted, so a key whose hash changes does not leave
 //!    its seat behind.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, VecDeque, hash_map, vec_deque};
 use std::hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState};
 use std::slice;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -38,6 +38,8 @@ struct Seats<K: 'static, C: Actor> {
     sweeps: VecDeque<Arc<Seat<K, C>>>,
     count: usize,
     closed: bool,
+    /// There are no new children, except successors of those that have messages.
+    draining: bool,
 }
 
 /// The seats whose keys have the same hash, which is one in nearly all cases.
@@ -62,7 +64,13 @@ pub(super) enum Added {
 impl<K: ChildKey, C: Actor> SeatMap<K, C> {
     pub(super) fn new<E>(props: ChildrenProps<K, C, E>) -> Self {
         let ChildrenProps { template, idle, mailbox, limit, cause: _ } = props;
-        let seats = Seats { by_hash: HashMap::default(), sweeps: VecDeque::new(), count: 0, closed: false };
+        let seats = Seats {
+            by_hash: HashMap::default(),
+            sweeps: VecDeque::new(),
+            count: 0,
+            closed: false,
+            draining: false,
+        };
         Self {
             registry: OnceLock::new(),
             template: UserValue::new(template),
@@ -107,7 +115,7 @@ impl<K: ChildKey, C: Actor> SeatMap<K, C> {
     /// Adds a seat whose key is not that of `others`, all that have its hash.
     pub(super) fn add(&self, seat: &Arc<Seat<K, C>>, others: Option<&Bucket<K, C>>, to_sweeps: bool) -> Added {
         let mut seats = self.seats();
-        if seats.closed {
+        if seats.closed || seats.draining {
             return Added::Closed;
         }
         let now = seats.by_hash.get(&seat.hash());
@@ -172,22 +180,59 @@ impl<K: ChildKey, C: Actor> SeatMap<K, C> {
         }
     }
 
-    /// Closes the map: there is no supervisor for a child any more.
-    pub(super) fn close(&self) {
-        let (by_hash, _sweeps) = {
+    /// Adds no seats from now on. Returns those there are.
+    pub(super) fn drain(&self) -> Vec<Arc<Seat<K, C>>> {
+        self.seats().draining = true;
+        self.all()
+    }
+
+    pub(super) fn is_draining(&self) -> bool {
+        self.seats().draining
+    }
+
+    /// Whether it is being drained, and there is no child any more.
+    pub(super) fn is_drained(&self) -> bool {
+        let seats = self.seats();
+        seats.draining && seats.count == 0
+    }
+
+    /// Closes the map: there is no supervisor for a child any more. The seats are closed by what this returns.
+    pub(super) fn close(&self) -> Closing<K, C> {
+        let (by_hash, sweeps) = {
             let mut seats = self.seats();
             seats.closed = true;
             seats.count = 0;
             (std::mem::take(&mut seats.by_hash), std::mem::take(&mut seats.sweeps))
         };
-        for seat in by_hash.values().flat_map(Bucket::seats) {
-            seat.close();
-        }
+        Closing { seats: by_hash.into_values(), sweeps: sweeps.into_iter() }
     }
 
     fn seats(&self) -> MutexGuard<'_, Seats<K, C>> {
         // No user code runs under this lock, so it cannot be poisoned half-way.
         self.seats.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Closes the seats of a map that is closed, a few at a time. Dropping it closes the others at once.
+pub(super) struct Closing<K: ChildKey, C: Actor> {
+    seats: hash_map::IntoValues<u64, Bucket<K, C>>,
+    sweeps: vec_deque::IntoIter<Arc<Seat<K, C>>>,
+}
+
+impl<K: ChildKey, C: Actor> Closing<K, C> {
+    /// Closes about so many seats. Returns whether some are left.
+    pub(super) fn close_some(&mut self, number: usize) -> bool {
+        for bucket in self.seats.by_ref().take(number) {
+            bucket.seats().iter().for_each(|seat| seat.close());
+        }
+        self.sweeps.by_ref().take(number).for_each(drop);
+        self.seats.len() > 0 || self.sweeps.len() > 0
+    }
+}
+
+impl<K: ChildKey, C: Actor> Drop for Closing<K, C> {
+    fn drop(&mut self) {
+        self.close_some(usize::MAX);
     }
 }
 

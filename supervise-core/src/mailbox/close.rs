@@ -86,8 +86,10 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
 pub(crate) struct SendersToWake(Option<Box<Bound>>);
 
 impl SendersToWake {
+    #[inline]
     pub(crate) fn wake(self) {
-        for Waiting { waker, .. } in self.0.into_iter().flat_map(|bound| bound.waiting) {
+        let Some(bound) = self.0 else { return };
+        for Waiting { waker, .. } in bound.waiting {
             waker.wake();
         }
     }

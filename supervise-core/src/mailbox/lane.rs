@@ -46,6 +46,12 @@ impl<M, C> Lane<M, C> {
         self.messages.len()
     }
 
+    /// How many controls there are.
+    #[cfg(all(test, not(supervise_loom)))]
+    pub(super) fn controls(&self) -> usize {
+        self.between.as_ref().map_or(0, |between| between.controls.len())
+    }
+
     /// Swaps the contents with those of `other`.
     #[inline]
     pub(crate) fn swap(&mut self, other: &mut Self) {
@@ -90,6 +96,13 @@ impl<M, C> Lane<M, C> {
         let between =
             self.between.get_or_insert_with(|| Box::new(Between { controls: VecDeque::new(), first: 0 }));
         between.controls.push_front((between.first, control));
+    }
+
+    /// Drops the controls for which `gone` says so.
+    pub(super) fn forget_controls(&mut self, gone: impl Fn(&C) -> bool) {
+        if let Some(between) = &mut self.between {
+            between.controls.retain(|(_, control)| !gone(control));
+        }
     }
 
     /// Takes the first entry, if it is a control.

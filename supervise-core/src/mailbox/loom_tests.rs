@@ -131,7 +131,7 @@ impl Cell {
                 self.mailbox.let_senders_in();
             }
             if self.mailbox.system_waits() {
-                let message = self.mailbox.take_system().expect("it waits");
+                let message = self.mailbox.take_system(&mut false).expect("it waits");
                 self.system(runner, message);
                 continue;
             }

@@ -1,5 +1,7 @@
 //! The side of the senders: messages, controls and system messages are pushed into their lanes.
 
+use std::collections::VecDeque;
+
 use super::{Lanes, Mailbox, Overflow};
 use crate::base::sync::MutexGuard;
 use crate::base::sync::atomic::Ordering;
@@ -104,6 +106,20 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
         let last = lanes.system.pop_last();
         self.system_waits.store(!lanes.system.is_empty(), Ordering::Release);
         last
+    }
+
+    /// Lets `tidy` take what is superseded out of the system lane, if many messages wait there and the lane is about to grow. Returns
+    /// what `tidy` returns. The lane then has room for as many messages as are left, so that it is not tidied again soon.
+    pub(crate) fn tidy_system<T>(&self, tidy: impl FnOnce(&mut VecDeque<S>) -> T) -> Option<T> {
+        if !self.system_waits() {
+            return None;
+        }
+        let mut lanes = self.lock();
+        let crowded = lanes.system.crowded()?;
+        let taken = tidy(crowded);
+        crowded.reserve(crowded.len());
+        self.system_waits.store(!lanes.system.is_empty(), Ordering::Release);
+        Some(taken)
     }
 
     /// Calls the runner for another reason: returns it if it is parked, and otherwise prevents it from parking the next

@@ -105,6 +105,21 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
         Some(first.waker)
     }
 
+    /// A sender with a ticket does not wait any longer: leaves its message beyond the bound, unless twice as many wait already.
+    #[cold]
+    #[inline(never)]
+    fn push_beyond(&self, ticket: u64, message: M) -> Result<Option<R>, M> {
+        let mut lanes = self.lock();
+        let left = self.leave(&mut lanes, ticket);
+        let waiting = lanes.user.messages() + self.in_hand.load(Ordering::Relaxed);
+        let most = |bound: &Bound| bound.capacity.saturating_mul(2).saturating_sub(bound.let_in);
+        let is_full = lanes.bound.as_deref().is_some_and(|bound| waiting >= most(bound));
+        let pushed = if is_full || lanes.closed.to_messages() { Err(message) } else { Ok(lanes.enqueue(message)) };
+        drop(lanes);
+        drop(left);
+        pushed
+    }
+
     /// Removes a sender that has a ticket and will not push. Returns its waker, if it waits.
     fn leave(&self, lanes: &mut Lanes<M, C, S, R>, ticket: u64) -> Option<Waiting> {
         let bound = lanes.bound.as_mut()?;
@@ -126,11 +141,23 @@ pub(crate) struct SendWaiter<'a, M, C, S, R> {
 
 impl<M, C, S, R> SendWaiter<'_, M, C, S, R> {
     /// Waits for room, in order. Returns the runner if it waited for the message, or the message if the mailbox closes.
+    #[cfg(all(test, supervise_loom))]
+    pub(crate) fn poll(
+        &mut self,
+        message: &mut Option<Cell<M>>,
+        cx: &TaskContext<'_>,
+    ) -> Poll<Result<Option<R>, M>> {
+        self.poll_unless(|| false, message, cx)
+    }
+
+    /// Waits for room, in order. Returns the runner if it waited for the message, or the message if the mailbox closes. If the cell
+    /// makes no room before the sender goes on (`in_vain`), the message may exceed the bound, or is given back.
     ///
     /// The message is in a `Cell` for the same reason as in its lane.
     #[inline]
-    pub(crate) fn poll(
+    pub(crate) fn poll_unless(
         &mut self,
+        in_vain: impl FnOnce() -> bool,
         message: &mut Option<Cell<M>>,
         cx: &TaskContext<'_>,
     ) -> Poll<Result<Option<R>, M>> {
@@ -164,6 +191,11 @@ impl<M, C, S, R> SendWaiter<'_, M, C, S, R> {
             self.mailbox.senders_wait.store(true, Ordering::Relaxed);
             drop(lanes);
             drop(old);
+            if in_vain()
+                && let (Some(ticket), Some(message)) = (self.ticket.take(), message.take())
+            {
+                return Poll::Ready(self.mailbox.push_beyond(ticket, message.into_inner()));
+            }
             return Poll::Pending;
         }
     }
@@ -189,13 +221,12 @@ impl<M, C, S, R> SendWaiter<'_, M, C, S, R> {
 
 /// A sender that stops waiting admits the next one.
 impl<M, C, S, R> Drop for SendWaiter<'_, M, C, S, R> {
+    #[inline]
     fn drop(&mut self) {
-        let Some(ticket) = self.ticket else { return };
-        let mut lanes = self.mailbox.lock();
-        let left = self.mailbox.leave(&mut lanes, ticket);
-        drop(lanes);
-        drop(left);
-        self.mailbox.let_senders_in();
+        if self.ticket.is_some() {
+            self.give_up(self.mailbox.lock());
+            self.mailbox.let_senders_in();
+        }
     }
 }
 

@@ -6,6 +6,9 @@
 use std::collections::VecDeque;
 use std::mem::replace;
 
+/// How many messages are worth a look at all of them.
+const CROWDED: usize = 64;
+
 /// A queue that holds one message without an allocation.
 #[derive(Debug)]
 pub(crate) enum SystemLane<S> {
@@ -41,6 +44,16 @@ impl<S> SystemLane<S> {
             Self::Empty => None,
             Self::One(last) => Some((last, None)),
             Self::Many(queue) => Some((queue.back()?, queue.iter().nth_back(1))),
+        }
+    }
+
+    /// The queue, if it is about to grow and has more than a few messages.
+    pub(super) fn crowded(&mut self) -> Option<&mut VecDeque<S>> {
+        match self {
+            Self::Many(queue) if queue.len() >= CROWDED && queue.len() + queue.len() / 8 >= queue.capacity() => {
+                Some(queue)
+            }
+            Self::Empty | Self::One(_) | Self::Many(_) => None,
         }
     }
 

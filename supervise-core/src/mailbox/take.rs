@@ -10,12 +10,13 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
         self.system_waits.load(Ordering::Acquire)
     }
 
-    /// Takes the first message of the system lane.
+    /// Takes the first message of the system lane. Sets `looked` if the user lane is empty, so that the cell need not look.
     #[inline(never)]
-    pub(crate) fn take_system(&self) -> Option<S> {
+    pub(crate) fn take_system(&self, looked: &mut bool) -> Option<S> {
         let mut lanes = self.lock();
         let message = lanes.system.pop();
         self.system_waits.store(!lanes.system.is_empty(), Ordering::Release);
+        *looked |= lanes.user.is_empty();
         message
     }
 
@@ -63,6 +64,12 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
         if self.senders_wait() {
             self.let_senders_in();
         }
+    }
+
+    /// Drops the controls for which `gone` says so. Their drop must run no user code.
+    #[cold]
+    pub(crate) fn forget_controls(&self, gone: impl Fn(&C) -> bool) {
+        self.lock().user.forget_controls(gone);
     }
 
     /// Sets whether the cell is handling a message.

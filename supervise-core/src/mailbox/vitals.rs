@@ -53,6 +53,14 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
 }
 
 #[cfg(all(test, not(supervise_loom)))]
+impl<M, C, S, R> Mailbox<M, C, S, R> {
+    /// How many controls wait.
+    pub(crate) fn controls(&self) -> usize {
+        self.lock().user.controls()
+    }
+}
+
+#[cfg(all(test, not(supervise_loom)))]
 mod tests {
     use std::collections::VecDeque;
 

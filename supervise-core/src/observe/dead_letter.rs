@@ -2,6 +2,7 @@
 //!
 //! Rule 10.1.
 
+use super::Kept;
 use crate::base::{ActorPath, Uid};
 use crate::failure::Failure;
 
@@ -35,6 +36,8 @@ pub enum DeadLetterReason {
     Stopped,
     /// The bounded mailbox was full, and its overflow setting drops messages.
     MailboxFull,
+    /// It needed a new keyed child, and there were as many as their limit allows.
+    TooManyChildren,
     /// The stash was full.
     StashFull,
     /// The message failed at its last permitted delivery (see `#[handler(redeliver = N)]`), or its actor stopped before
@@ -77,6 +80,7 @@ impl DeadLetterReason {
         match self {
             Self::Stopped => "stopped",
             Self::MailboxFull => "mailbox_full",
+            Self::TooManyChildren => "too_many_children",
             Self::StashFull => "stash_full",
             Self::Quarantined => "quarantined",
             Self::Abandoned => "abandoned",
@@ -111,12 +115,23 @@ pub(crate) struct Lost {
     pub(crate) at_once: bool,
     /// Its recipient.
     pub(crate) to: Option<Uid>,
+    /// The message, if somebody has asked for it.
+    pub(crate) kept: Option<Kept>,
 }
 
 impl Lost {
     /// A message that was never delivered.
     pub(crate) fn new(message: &'static str, reason: DeadLetterReason, answered: bool) -> Self {
-        Self { message, reason, failures: Vec::new(), deliveries: 0, answered, at_once: false, to: None }
+        Self {
+            message,
+            reason,
+            failures: Vec::new(),
+            deliveries: 0,
+            answered,
+            at_once: false,
+            to: None,
+            kept: None,
+        }
     }
 
     /// A message that its sender is sending now.

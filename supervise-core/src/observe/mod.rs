@@ -12,6 +12,7 @@ mod interest;
 mod intervention;
 #[cfg(feature = "tracing")]
 mod log;
+mod lost_messages;
 #[cfg(not(feature = "tracing"))]
 mod no_log;
 mod recent;
@@ -20,6 +21,7 @@ pub(crate) mod spans;
 mod tally;
 mod thinned;
 
+use std::any::Any;
 use std::fmt::Display;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -32,6 +34,9 @@ pub(crate) use self::event::End;
 pub use self::event::{Event, EventStream, Events};
 pub use self::interest::Interest;
 pub use self::intervention::Intervention;
+use self::lost_messages::Keepers;
+pub(crate) use self::lost_messages::{Keeper, Kept, Split};
+pub use self::lost_messages::{LostMessage, LostMessages};
 #[cfg(not(feature = "tracing"))]
 use self::no_log as log;
 pub use self::recent::LastFailure;
@@ -51,6 +56,7 @@ pub(crate) struct Observer {
     failures: Mutex<Recent>,
     alike: Mutex<Alike>,
     tallied: Arc<Tallied>,
+    keepers: Keepers,
     #[cfg(feature = "spans")]
     spans: spans::Spans,
 }
@@ -98,6 +104,7 @@ impl Observer {
             failures: Mutex::default(),
             alike: Mutex::default(),
             tallied: Arc::default(),
+            keepers: Keepers::default(),
             #[cfg(feature = "spans")]
             spans: spans::Spans::default(),
         }
@@ -246,6 +253,20 @@ impl Observer {
         self.failures.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Keeps lost messages for somebody who has asked for them (rule 10.10).
+    pub(crate) fn keep_lost<S: 'static, M: Send + 'static>(
+        &self,
+        capacity: usize,
+        split: fn(Box<dyn Any + Send>) -> Split,
+    ) -> LostMessages<M> {
+        self.keepers.keep::<S, M>(capacity, split)
+    }
+
+    /// The one who keeps lost messages, if somebody has asked for those that are sent as an `S`.
+    pub(crate) fn keeper<S: 'static>(&self) -> Option<Arc<Keeper>> {
+        self.keepers.of::<S>()
+    }
+
     /// Reports a dead letter. `now` is the time since the system began, or `None` while it is ending.
     pub(crate) fn dead_letter(
         &self,
@@ -256,13 +277,16 @@ impl Observer {
     ) {
         let heard = self.events.hears(Interest::DEAD_LETTERS);
         let loudness = self.loudness(&lost, || recipient().0, now);
-        if !heard && loudness.is_none() {
+        if !heard && loudness.is_none() && lost.kept.is_none() {
             return;
         }
-        let Lost { message, reason, failures, deliveries, at_once, .. } = lost;
+        let Lost { message, reason, failures, deliveries, at_once, kept, .. } = lost;
         let (recipient, recipient_type) = recipient();
         let sender = if at_once { sender() } else { None };
         let letter = DeadLetter { recipient, recipient_type, sender, message, reason, failures, deliveries };
+        if let Some(kept) = kept {
+            kept.give(letter.clone());
+        }
         match loudness {
             None => {}
             Some(LogLevel::Warn) => _ = told(|| log::quarantined(&letter)),
@@ -323,6 +347,7 @@ impl Observer {
 
     /// Reports, at the end of a system, how many dead letters and failures got no line.
     pub(crate) fn end(&self) {
+        self.keepers.end();
         self.tell_missed(None);
         let missed = self.dead_letters().take_missed();
         if !missed.is_empty() {

@@ -35,17 +35,18 @@ use tokio::task::AbortHandle;
 use super::pass_on::{lost_without_room, pass_on, to_dead_letters};
 use super::stand_in::{BackoffSupervisorRef, StandInRef};
 use super::template::{Blueprint, SharedFactory, Template};
-use super::{BlueprintUnder, Decider, decider, partial_decider, system_time};
+use super::{BlueprintUnder, Decider, decider, system_time};
 use crate::actor::{
     Actor, ActorRef, AskError, Context, DeciderTable, Decides, DecidesAll, DefaultTable, EndReason,
     EscalationsDecidedBy, FailuresDecidedBy, NeverFails, Props, RefOf, Ruled, SpawnError, StoppingTable,
-    SupervisionTable, Supervisor, Terminated, TypedRef, Unchecked, drop_because,
+    SupervisionTable, Supervisor, Terminated, TypedRef, Unchecked, Visit, drop_because,
 };
 use crate::base::UserValue;
 use crate::failure::Failure;
 use crate::mailbox::MailboxKind;
 use crate::supervision::{
     Backoff, BackoffCount, ChildInfo, Directive, Growth, Limit, Reset, RestartStatistics, Strategy, Time,
+    default_decider,
 };
 
 /// Stands in for one child, and replaces it after a delay that grows each time.
@@ -54,8 +55,8 @@ use crate::supervision::{
 /// To keep the mailbox instead, use `Restart(backoff(..))` in the parent's table.
 ///
 /// Its ref dereferences to the child's own; see the [module](crate::pattern) for an example. The [default
-/// table](crate::DefaultTable) decides the child's failures, or [another table](BackoffSupervisorProps::supervised_by)
-/// that the compiler checks.
+/// table](crate::DefaultTable) decides the child's failures, except that a child that cannot start is stopped; or [another
+/// table](BackoffSupervisorProps::supervised_by) that the compiler checks.
 pub struct BackoffSupervisor<C: Actor> {
     shared: Arc<Shared<C>>,
     child: Option<ActorRef<C>>,
@@ -64,6 +65,8 @@ pub struct BackoffSupervisor<C: Actor> {
     ends: RestartStatistics,
     /// The child got the message after which the supervisor does not start it again.
     is_final: bool,
+    /// The child handles what it was sent, and the supervisor stops with it.
+    is_draining: bool,
     start: Option<StartLater>,
 }
 
@@ -167,7 +170,7 @@ impl<B: Blueprint> BackoffSupervisorProps<B> {
             limit: Limit::UNLIMITED,
             strategy: DefaultTable::STRATEGY,
             table: DefaultTable::TABLE,
-            decide: decider(DefaultTable::rule),
+            decide: decider(|failure, _| Ok((by_default(failure), None))),
             while_stopped: None,
             final_stop: None,
             failed: AtomicBool::new(false),
@@ -231,7 +234,8 @@ impl<B: Blueprint, T> BackoffSupervisorProps<B, T> {
         decide: impl Fn(&Failure) -> Option<Directive> + Send + Sync + 'static,
     ) -> BackoffSupervisorProps<B, Unchecked> {
         self.shared.table = DeciderTable::AtRunTime;
-        self.shared.decide = partial_decider(decide);
+        self.shared.decide =
+            decider(move |failure, _| Ok((decide(failure).unwrap_or_else(|| by_default(failure)), None)));
         self.marked()
     }
 
@@ -298,6 +302,13 @@ impl<B: Blueprint, T> BackoffSupervisorProps<B, T> {
             move |failure, child| Ok((decider.decide(failure, child)?, strategy)),
         )
     }
+}
+
+/// The default table, but a child that could not start itself is stopped, so that the delays of this supervisor apply (rule 13.3) or
+/// the supervisor ends (rule 13.4).
+fn by_default(failure: &Failure) -> Directive {
+    let could_not_start = failure.is_initialization() && failure.origin().is_none();
+    if could_not_start { Directive::Stop } else { default_decider(failure) }
 }
 
 impl<C: Actor> Shared<C> {
@@ -374,6 +385,7 @@ impl<C: Actor> BackoffSupervisor<C> {
             count: BackoffCount::default(),
             ends: RestartStatistics::default(),
             is_final: false,
+            is_draining: false,
             start: None,
         }
     }
@@ -415,9 +427,21 @@ impl<C: Actor> BackoffSupervisor<C> {
             && (limit.within.is_none() || self.ends.permit(limit, now))
     }
 
+    /// Lets the child handle what it was sent, and stops with it (rule 13.10).
+    fn drain(&mut self, ctx: &mut Context<Self>) {
+        self.is_draining = true;
+        match &self.child {
+            Some(child) => child.stop_when_drained(),
+            None => ctx.me().actor_ref().stop(),
+        }
+    }
+
     /// Begins the delay before the next life, or stops the supervisor (rules 13.3, 13.4).
     fn child_ended(&mut self, reason: EndReason, ctx: &mut Context<Self>) {
         self.child = None;
+        if self.is_draining {
+            return ctx.me().actor_ref().stop();
+        }
         let failed = self.shared.failed.swap(false, Ordering::Relaxed);
         let again = match self.shared.trigger {
             Trigger::Stop => !self.is_final,
@@ -458,6 +482,7 @@ impl<C: Actor> Supervisor for BackoffSupervisor<C> {
 #[diagnostic::do_not_recommend]
 impl<C: Actor> Actor for BackoffSupervisor<C> {
     type Message = C::Message;
+    const AT_DRAIN: Option<fn() -> Visit> = Some(|| Visit::to_drain(Self::drain));
 
     async fn handle(&mut self, message: C::Message, ctx: &mut Context<Self>) -> Result<(), Failure> {
         let is_final = self.shared.final_stop.as_ref().is_some_and(|is_final| is_final(&message));
@@ -481,7 +506,9 @@ impl<C: Actor> Actor for BackoffSupervisor<C> {
 
     /// A restarted supervisor begins like a new one (rule 13.7).
     async fn pre_start(&mut self, ctx: &mut Context<Self>) -> Result<(), Failure> {
-        self.start_child(ctx)
+        self.start_child(ctx)?;
+        ctx.me().actor_ref().go_on_draining();
+        Ok(())
     }
 
     async fn terminated(&mut self, gone: Terminated, ctx: &mut Context<Self>) -> Result<(), Failure> {

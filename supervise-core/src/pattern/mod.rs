@@ -75,8 +75,12 @@ mod topic;
 pub use backoff_supervisor::{BackoffSupervisor, BackoffSupervisorProps};
 pub use circuit_breaker::{CircuitBreaker, CircuitBreakerProps};
 pub use first_answer::{FirstAnswer, first_answer};
+#[cfg(feature = "remote")]
+pub(crate) use pass_on::pass_on;
 pub use pool::{Pool, PoolProps, TooManyReplacements};
 pub use routing::{CopyOf, ForEachWorker};
+#[cfg(feature = "remote")]
+pub(crate) use stand_in::sealed::Sealed;
 pub use stand_in::{BackoffSupervisorRef, CircuitBreakerRef, PoolRef, StandIn, StandInRef};
 pub use template::{Blueprint, BlueprintUnder, SharedFactory};
 pub use topic::Topic;

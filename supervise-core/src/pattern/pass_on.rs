@@ -12,14 +12,14 @@ use crate::observe::DeadLetterReason;
 /// child itself would. The wait ends when the child ends, or when the pattern must stop.
 ///
 /// If there is room, the message has been sent when this returns.
-pub(super) fn pass_on<S: Actor, C: Actor>(
+pub(crate) fn pass_on<S: Actor, C: Actor>(
     message: C::Message,
     to: &ActorRef<C>,
     ctx: &Context<S>,
 ) -> impl Future<Output = ()> + Send + use<S, C> {
     let without_room = to.push(message).err().and_then(|refused| match refused.reason() {
         // The message has already become a dead letter.
-        reason @ (SendErrorReason::Stopped | SendErrorReason::Unreachable) => {
+        reason @ (SendErrorReason::Stopped | SendErrorReason::Unreachable | SendErrorReason::TooManyChildren) => {
             drop_because(reason.into(), refused);
             None
         }
@@ -56,7 +56,9 @@ pub(super) fn lost_without_room<C: Actor>(told: Result<(), SendError<C::Message>
     let message = refused.into_message();
     match reason {
         // The message has already become a dead letter.
-        SendErrorReason::Stopped | SendErrorReason::Unreachable => drop_contained(message),
+        SendErrorReason::Stopped | SendErrorReason::Unreachable | SendErrorReason::TooManyChildren => {
+            drop_contained(message);
+        }
         #[cfg(feature = "durable")]
         SendErrorReason::NotAccepted => drop_contained(message),
         SendErrorReason::MailboxFull => {

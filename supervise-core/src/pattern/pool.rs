@@ -32,7 +32,7 @@ use super::{BlueprintUnder, Decider, decider, partial_decider, system_time};
 use crate::actor::{
     Actor, ActorRef, AskError, Context, DeciderTable, Decides, DecidesAll, DefaultTable, EscalationsDecidedBy,
     FailuresDecidedBy, NeverFails, Props, RefOf, Request, Ruled, SpawnError, SupervisionTable, Supervisor,
-    Terminated, Unchecked, keeps_trying,
+    Terminated, Unchecked, Visit,
 };
 use crate::base::ActorPath;
 use crate::failure::Failure;
@@ -47,8 +47,7 @@ use crate::supervision::{
 ///
 /// Its ref dereferences to a worker's own; see the [module](crate::pattern) for an example. It does not use the table of its
 /// parent. The [default table](crate::DefaultTable), or [another one](PoolProps::supervised_by) that the compiler checks,
-/// decides the failures of its workers. With the default table, there is one difference: if a worker cannot start, the pool
-/// does not stop it but tries again after growing delays
+/// decides the failures of its workers
 /// (rule [13.8](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-13.8)).
 ///
 /// A pool of one worker is useful if a parent restarts all its children together, but one child may fail without
@@ -60,6 +59,8 @@ pub struct Pool<C: Actor> {
     names: u64,
     /// The worker whose turn it is.
     turn: usize,
+    /// The workers handle what they were sent, and the pool stops with the last one.
+    is_draining: bool,
     /// Counts the replacements of workers that ended.
     replacements: RestartStatistics,
 }
@@ -190,7 +191,7 @@ impl<B: Blueprint> PoolProps<B> {
             restart: RestartType::Transient,
             strategy: DefaultTable::STRATEGY,
             table: DefaultTable::TABLE,
-            decide: decider(keeps_trying),
+            decide: decider(DefaultTable::rule),
             unwanted: Mutex::default(),
         };
         Self { shared, types: PhantomData }
@@ -375,12 +376,16 @@ impl<C: Actor> Pool<C> {
             workers: Vec::with_capacity(shared.size),
             names: 0,
             turn: 0,
+            is_draining: false,
             replacements: RestartStatistics::default(),
         }
     }
 
     /// Surplus workers finish their work (rule 13.9).
     fn resize(&mut self, size: usize, ctx: &mut Context<Self>) -> Result<(), Failure> {
+        if self.is_draining {
+            return Ok(());
+        }
         for surplus in self.workers.drain(size.min(self.workers.len())..) {
             if !surplus.actor.has_ended() {
                 surplus.actor.poison();
@@ -402,6 +407,23 @@ impl<C: Actor> Pool<C> {
             Ok(actor) => Ok(Some(actor)),
             Err(SpawnError::Stopping { .. }) => Ok(None),
             Err(error) => Err(Failure::new(error)),
+        }
+    }
+
+    /// The pool has routed what it was sent, and now lets its workers handle that (rule 13.10).
+    fn drain(&mut self, ctx: &mut Context<Self>) {
+        self.is_draining = true;
+        // One that is to be replaced later has no messages.
+        self.workers.retain(|worker| !worker.actor.has_ended());
+        for worker in &self.workers {
+            worker.actor.stop_when_drained();
+        }
+        self.stop_if_drained(ctx);
+    }
+
+    fn stop_if_drained(&self, ctx: &Context<Self>) {
+        if self.is_draining && self.workers.is_empty() && self.shared.unwanted().is_empty() {
+            ctx.me().actor_ref().stop();
         }
     }
 
@@ -479,6 +501,7 @@ impl<C: Actor> Supervisor for Pool<C> {
 #[diagnostic::do_not_recommend]
 impl<C: Actor> Actor for Pool<C> {
     type Message = C::Message;
+    const AT_DRAIN: Option<fn() -> Visit> = Some(|| Visit::to_drain(Self::drain));
 
     async fn handle(&mut self, message: C::Message, ctx: &mut Context<Self>) -> Result<(), Failure> {
         let worker = match &self.shared.routing {
@@ -503,15 +526,23 @@ impl<C: Actor> Actor for Pool<C> {
     }
 
     async fn pre_start(&mut self, ctx: &mut Context<Self>) -> Result<(), Failure> {
-        self.resize(self.shared.size, ctx)
+        self.resize(self.shared.size, ctx)?;
+        ctx.me().actor_ref().go_on_draining();
+        Ok(())
     }
 
     async fn terminated(&mut self, gone: Terminated, ctx: &mut Context<Self>) -> Result<(), Failure> {
         let at = self.workers.iter().position(|worker| worker.actor.to_any() == *gone.subject());
         let Some(at) = at else {
             self.shared.unwanted().remove(gone.subject().name());
+            self.stop_if_drained(ctx);
             return Ok(());
         };
+        if self.is_draining {
+            self.workers.remove(at);
+            self.stop_if_drained(ctx);
+            return Ok(());
+        }
         if self.shared.restart == RestartType::Permanent {
             return self.replace(at, ctx);
         }

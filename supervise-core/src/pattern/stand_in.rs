@@ -15,7 +15,7 @@ pub trait StandIn: Actor + sealed::Sealed {
     type For: Actor<Message = Self::Message>;
 }
 
-mod sealed {
+pub(crate) mod sealed {
     pub trait Sealed {}
 }
 

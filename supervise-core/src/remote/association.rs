@@ -14,11 +14,14 @@
 //!
 //! Rules 26.1 and 26.3.
 
+#[cfg(test)]
+mod tests;
+mod up;
 mod vocabulary;
 
-use std::collections::{BTreeSet, VecDeque};
 use std::mem::take;
 
+use self::up::Up;
 pub use self::vocabulary::{Effect, Frame, Greeting, Id, Input, Number, Packet, Refusal, Settings, VERSIONS, Why};
 use crate::supervision::Time;
 
@@ -50,40 +53,6 @@ struct Greets {
     heard: Time,
     /// The incarnation that was heard last.
     peer: Option<Id>,
-}
-
-/// What both sides of an association count.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Up {
-    mine: Number,
-    yours: Number,
-    peer: Option<Id>,
-    /// How many packets were sent.
-    sequence: u64,
-    /// How many packets arrived.
-    expected: u64,
-    /// How many bytes were sent, and of those acknowledged.
-    sent: u64,
-    acknowledged: u64,
-    /// How many bytes arrived, of those were processed, and of those were acknowledged.
-    arrived: u64,
-    processed: u64,
-    reported: u64,
-    heard: Time,
-    spoke: Time,
-    /// Since when processed bytes wait for their acknowledgement.
-    owes: Option<Time>,
-    queue: VecDeque<Frame>,
-    /// The bytes of what is in the queue.
-    queued: u64,
-    /// Asks of this node's actors.
-    asks: BTreeSet<u64>,
-    /// Asks of the peer's actors.
-    answering: BTreeSet<u64>,
-    /// Subjects of the peer's and their watchers here.
-    watching: BTreeSet<(Id, Id)>,
-    /// Subjects here and their watchers at the peer.
-    watched: BTreeSet<(Id, Id)>,
 }
 
 impl Association {
@@ -179,10 +148,20 @@ impl Association {
         }
     }
 
-    /// Sends what waits, as far as the window allows.
+    /// Forgets an ask of the peer's, whose asker waits no more. Its answer is not sent.
+    pub fn forget_answer(&mut self, ask: u64) {
+        if let State::Up(up) = &mut self.state {
+            up.answering.remove(&ask);
+        }
+    }
+
+    /// Sends what waits, as far as the window allows. If too much waits, the association ends.
     pub fn flush(&mut self, now: Time, effects: &mut Vec<Effect>) {
         if let State::Up(up) = &mut self.state {
             up.flush(&self.settings, now, effects);
+            if up.queued > self.settings.backlog {
+                self.end(now, Why::Broke, effects);
+            }
         }
     }
 
@@ -372,218 +351,6 @@ impl Association {
         self.state = State::Unknown;
         if self.there.is_some() {
             self.greet(now, effects);
-        }
-    }
-}
-
-/// The state that a verdict leaves behind for a moment.
-impl Default for Up {
-    fn default() -> Self {
-        Self::new(0, 0, None, Time::ZERO)
-    }
-}
-
-impl Up {
-    fn new(mine: Number, yours: Number, peer: Option<Id>, now: Time) -> Self {
-        Self {
-            mine,
-            yours,
-            peer,
-            sequence: 0,
-            expected: 0,
-            sent: 0,
-            acknowledged: 0,
-            arrived: 0,
-            processed: 0,
-            reported: 0,
-            heard: now,
-            spoke: now,
-            owes: None,
-            queue: VecDeque::new(),
-            queued: 0,
-            asks: BTreeSet::new(),
-            answering: BTreeSet::new(),
-            watching: BTreeSet::new(),
-            watched: BTreeSet::new(),
-        }
-    }
-
-    fn under_way(&self) -> u64 {
-        self.sent - self.acknowledged
-    }
-
-    fn flush(&mut self, settings: &Settings, now: Time, effects: &mut Vec<Effect>) {
-        loop {
-            let (mut frames, mut bytes) = (Vec::new(), 0);
-            while let Some(next) = self.queue.front() {
-                let with = bytes + next.size();
-                // A frame that is larger than the window travels alone.
-                let fits = self.under_way() + with <= settings.window || self.under_way() + bytes == 0;
-                if !fits || (bytes > 0 && with > settings.packet) {
-                    break;
-                }
-                bytes = with;
-                frames.extend(self.queue.pop_front());
-            }
-            if frames.is_empty() {
-                return;
-            }
-            self.queued -= bytes;
-            self.sent += bytes;
-            self.transmit(now, frames, effects);
-        }
-    }
-
-    fn transmit(&mut self, now: Time, frames: Vec<Frame>, effects: &mut Vec<Effect>) {
-        let (sequence, acknowledged) = (self.sequence, self.processed);
-        self.sequence += 1;
-        self.reported = acknowledged;
-        self.owes = None;
-        self.spoke = now;
-        effects.push(Effect::Transmit(Packet::Frames {
-            to: self.yours,
-            from: self.mine,
-            sequence,
-            acknowledged,
-            frames,
-        }));
-    }
-
-    fn has_processed(&mut self, settings: &Settings, now: Time, bytes: u64, effects: &mut Vec<Effect>) {
-        self.processed = (self.processed + bytes).min(self.arrived);
-        let owed = self.processed - self.reported;
-        if owed > settings.window / 4 {
-            self.transmit(now, Vec::new(), effects);
-        } else if owed > 0 && self.owes.is_none() {
-            self.owes = Some(now);
-        }
-    }
-
-    /// A packet of this association.
-    fn arrives(
-        &mut self,
-        settings: &Settings,
-        now: Time,
-        sequence: u64,
-        acknowledged: u64,
-        frames: Vec<Frame>,
-        effects: &mut Vec<Effect>,
-    ) -> Result<(), Why> {
-        if sequence < self.expected {
-            return Ok(());
-        }
-        if sequence > self.expected {
-            return Err(Why::Lost);
-        }
-        if acknowledged < self.acknowledged || acknowledged > self.sent {
-            return Err(Why::Broke);
-        }
-        self.expected += 1;
-        self.heard = now;
-        self.acknowledged = acknowledged;
-        let bytes = frames.iter().map(Frame::size).fold(0, u64::saturating_add);
-        // What waits to be processed here is under way for the peer.
-        let waits = self.arrived - self.processed;
-        if bytes > 0 && waits > 0 && waits.saturating_add(bytes) > settings.window {
-            return Err(Why::Broke);
-        }
-        let mut delivered = Vec::with_capacity(frames.len());
-        for frame in frames {
-            if self.admits(settings, &frame)? {
-                delivered.push(frame);
-            }
-        }
-        self.arrived += bytes;
-        if bytes > 0 {
-            effects.push(Effect::Deliver { mine: self.mine, frames: delivered, bytes });
-        }
-        self.flush(settings, now, effects);
-        Ok(())
-    }
-
-    /// Whether a frame that arrived is to be carried out.
-    fn admits(&mut self, settings: &Settings, frame: &Frame) -> Result<bool, Why> {
-        match frame {
-            Frame::Tell { .. } | Frame::Note(_) => Ok(true),
-            Frame::Ask { ask, .. } => {
-                let is_new = self.answering.insert(*ask);
-                if is_new && self.answering.len() <= settings.asks { Ok(true) } else { Err(Why::Broke) }
-            }
-            Frame::Answer { ask, .. } => Ok(self.asks.remove(ask)),
-            Frame::Watch { subject, watcher, .. } => {
-                let is_new = self.watched.insert((*subject, *watcher));
-                if self.watched.len() <= settings.watches { Ok(is_new) } else { Err(Why::Broke) }
-            }
-            Frame::Unwatch { subject, watcher } => Ok(self.watched.remove(&(*subject, *watcher))),
-            Frame::Ended { subject, watcher, .. } => Ok(self.watching.remove(&(*subject, *watcher))),
-        }
-    }
-
-    /// Everything that waits for the peer gets its answer.
-    fn end(mut self, why: Why, effects: &mut Vec<Effect>) {
-        effects.push(Effect::Verdict { mine: self.mine, why });
-        for frame in take(&mut self.queue) {
-            match frame {
-                Frame::Ask { ask, .. } if self.asks.remove(&ask) => {
-                    effects.push(Effect::Resolve { ask, sent: false });
-                }
-                // Its news comes below.
-                Frame::Watch { .. } | Frame::Unwatch { .. } | Frame::Ask { .. } => {}
-                other => effects.push(Effect::Unsent(other)),
-            }
-        }
-        effects.extend(self.asks.into_iter().map(|ask| Effect::Resolve { ask, sent: true }));
-        effects
-            .extend(self.watching.into_iter().map(|(subject, watcher)| Effect::Unreachable { subject, watcher }));
-        effects.extend(self.watched.into_iter().map(|(subject, watcher)| Effect::Forget { subject, watcher }));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn side(uid: Id) -> Association {
-        let me = Greeting { versions: VERSIONS, mesh: "m".to_owned(), uid };
-        Association::new(Settings::DEFAULT, me, uid)
-    }
-
-    fn step(side: &mut Association, input: Input) -> Vec<Effect> {
-        let mut effects = Vec::new();
-        side.step(Time::ZERO, input, &mut effects);
-        effects
-    }
-
-    fn numbered(to: Number, from: Number) -> Input {
-        Input::Received(Packet::Frames { to, from, sequence: 0, acknowledged: 0, frames: Vec::new() })
-    }
-
-    #[test]
-    fn a_packet_of_another_association_is_answered_with_a_goodbye() {
-        let goodbye = [Effect::Transmit(Packet::Goodbye { to: 8, from: 7 })];
-        assert_eq!(step(&mut side(1), numbered(7, 8)), goodbye);
-    }
-
-    #[test]
-    fn a_packet_for_this_number_proves_that_the_peer_is_up() {
-        let mut side = side(1);
-        let greeting = step(&mut side, Input::Appeared(2));
-        let [Effect::Transmit(Packet::Hello { mine, .. })] = greeting[..] else { panic!("{greeting:?}") };
-        assert_eq!(step(&mut side, numbered(mine, 8)), [Effect::Up { mine, yours: 8 }]);
-    }
-
-    #[test]
-    fn other_meshes_and_versions_are_refused() {
-        for (mesh, versions, refusal) in
-            [("n", VERSIONS, Refusal::Mesh), ("m", (VERSIONS.1 + 1, VERSIONS.1 + 2), Refusal::Version)]
-        {
-            let from = Greeting { versions, mesh: mesh.to_owned(), uid: 2 };
-            let mut side = side(1);
-            assert_eq!(
-                step(&mut side, Input::Received(Packet::Hello { from, mine: 8 })),
-                [Effect::Refused(refusal)]
-            );
-            assert!(!side.is_known());
         }
     }
 }

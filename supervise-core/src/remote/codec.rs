@@ -14,6 +14,7 @@ use serde::de::{DeserializeOwned, Deserializer, IgnoredAny, Visitor};
 use serde::{Deserialize, Serialize, forward_to_deserialize_any};
 
 use super::association::Number;
+use super::depth::is_shallow;
 use super::link::Link;
 use super::node::NodeCore;
 use super::wire::WireError;
@@ -25,9 +26,10 @@ use crate::observe::DeadLetterReason;
 ///
 /// Every type with `serde`'s traits can.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot travel to another machine: serde can not write and read it",
+    message = "`{Self}` cannot travel to another machine: serde cannot write and read it",
     label = "messages and replies of a `remote` actor travel",
     note = "derive `serde::Serialize` and `serde::Deserialize` for `{Self}`, or keep the handler on its machine: `#[handler(local)]`",
+    note = "for a type of another crate, take one that serde knows, such as `SystemTime` for `Instant`, or a type of your own",
     note = "the ref of an actor travels if the actor is `remote` too: `#[actor(remote)]` above its impl block"
 )]
 pub trait Travels: Serialize + DeserializeOwned + Send + 'static {}
@@ -120,6 +122,23 @@ impl Outgoing {
         self.reply = reply.erase().map(|slot| Pending::new(slot, codec.answered));
     }
 
+    /// Writes the message of another actor, behind arguments of one's own.
+    pub(crate) fn wrap(
+        &mut self,
+        message: impl FnOnce(&mut Self) -> Result<(), Unsendable>,
+        arguments: impl FnOnce(&mut Self) -> Result<(), Unsendable>,
+    ) -> Result<(), Unsendable> {
+        let mut inner = Self::default();
+        let written = message(&mut inner);
+        let Self { handler, body, reply } = inner;
+        // Also if something could not be written: the asker is told so.
+        (self.handler, self.reply) = (handler, reply);
+        written?;
+        arguments(self)?;
+        self.body.extend(body);
+        Ok(())
+    }
+
     /// Refuses a message that is not part of the contract with other nodes.
     ///
     /// # Errors
@@ -152,9 +171,19 @@ pub(super) fn write<T: Serialize + ?Sized>(to: &mut Vec<u8>, value: &T) -> Resul
     value.serialize(&mut serializer).map_err(|_| Unsendable)
 }
 
+/// The bytes of a value.
+pub(crate) fn message_pack<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, Unsendable> {
+    let mut bytes = Vec::new();
+    write(&mut bytes, value).map(|()| bytes)
+}
+
 /// Reads a value that takes all the bytes.
 pub(super) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Undecodable> {
-    rmp_serde::from_slice(bytes).map_err(|_| Undecodable::Argument)
+    if is_shallow(bytes) {
+        rmp_serde::from_slice(bytes).map_err(|_| Undecodable::Argument)
+    } else {
+        Err(Undecodable::Argument)
+    }
 }
 
 /// A message that is being read.
@@ -167,8 +196,7 @@ pub struct Arguments<'a> {
 
 impl<'a> Arguments<'a> {
     pub(super) fn new(names: &'a [String], body: &'a [u8], asked: Option<Asked>) -> Self {
-        let mut reader = rmp_serde::Deserializer::new(Cursor::new(body));
-        reader.set_max_depth(64);
+        let reader = rmp_serde::Deserializer::new(Cursor::new(body));
         Self { names, next: 0, reader, asked }
     }
 

@@ -7,6 +7,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::association::{Effect, Frame, Input, Number};
 use super::codec::{Arguments, Asked, ok, read, scope};
+use super::depth::is_shallow;
 use super::link::{Link, Over, Work};
 use super::remote_actor::Delivered;
 use super::wire::{Find, Note, Signal, WireEnd, WireRef, bytes, take_number};
@@ -27,6 +28,7 @@ struct Contract {
 pub(super) async fn work(link: Arc<Link>, mut work: UnboundedReceiver<Work>) {
     let mut contracts = HashMap::new();
     while let Some(next) = work.recv().await {
+        let mut is_over = false;
         match next {
             Work::Up(mine) => {
                 contracts.clear();
@@ -38,14 +40,17 @@ pub(super) async fn work(link: Arc<Link>, mut work: UnboundedReceiver<Work>) {
                     peer.carry_out(frame, &mut contracts);
                 }
                 link.step(Input::Processed { mine, bytes });
-                // The acknowledgement may be due before the next tick.
-                link.node().nudge();
             }
             Work::Over(over) => {
                 contracts.clear();
                 verdict(&link, *over);
+                is_over = true;
             }
             Work::Close => return,
+        }
+        link.done();
+        if is_over {
+            link.node().look_for_gone();
         }
     }
 }
@@ -65,7 +70,10 @@ impl Peer<'_> {
                 if to == 0 { self.find(&body, &asked) } else { self.message(to, &body, Some(asked), contracts) }
             }
             Frame::Answer { ask, body } => {
-                if let Some(asker) = link.asker(ask) {
+                let Some(asker) = link.asker(ask) else { return };
+                if body.len() > link.max_message() {
+                    asker.fail(AskError::Unanswered);
+                } else {
                     scope(&link.node(), || asker.answer(&body));
                 }
             }
@@ -92,16 +100,18 @@ impl Peer<'_> {
             }
             return self.gone(to);
         };
-        let contract = take_number(body).and_then(|(number, rest)| Some((contracts.get(&number)?, rest)));
+        let body = take_number(body);
+        if body.is_some_and(|(_, arguments)| arguments.len() > self.link.max_message()) {
+            return lost(&actor, DeadLetterReason::TooLarge, asked);
+        }
+        let contract = body.and_then(|(number, rest)| Some((contracts.get(&number)?, rest)));
         let known = kind.zip(contract).filter(|(kind, (contract, _))| kind.name == contract.actor);
         let Some((kind, (contract, rest))) = known else {
-            let is_asked = asked.is_some();
-            if let Some(asked) = asked {
-                asked.fail(&AskError::Undeliverable);
-            }
-            let lost = Lost::new("unknown", DeadLetterReason::UnknownMessage, is_asked);
-            return actor.core().lost(lost);
+            return lost(&actor, DeadLetterReason::UnknownMessage, asked);
         };
+        if !is_shallow(rest) {
+            return lost(&actor, DeadLetterReason::Undecodable, asked);
+        }
         let arguments = Arguments::new(&contract.arguments, rest, asked);
         if scope(&node, || (kind.deliver)(&actor, &contract.handler, arguments)) == Delivered::Gone {
             self.gone(to);
@@ -153,6 +163,7 @@ impl Peer<'_> {
                     self.link.step(Input::Broke);
                 }
             }
+            Note::GivenUp { asks } => asks.into_iter().for_each(|ask| self.link.given_up(self.mine, ask)),
             Note::Gone { uid } => self.link.gone(uid, &EndReason::Unknown),
             Note::Signal { uid, signal } => {
                 let Some(actor) = self.link.node().exported(uid) else { return };
@@ -179,6 +190,15 @@ impl Peer<'_> {
     }
 }
 
+/// A message of the peer's reaches no handler.
+fn lost(actor: &AnyActorRef, why: DeadLetterReason, asked: Option<Asked>) {
+    let is_asked = asked.is_some();
+    if let Some(asked) = asked {
+        asked.fail(&AskError::Undeliverable);
+    }
+    actor.core().lost(Lost::new("unknown", why, is_asked));
+}
+
 fn proxy_of(link: &Link, mine: Number, actor: u64) -> AnyActorRef {
     link.known(actor).unwrap_or_else(|| link.unknown(Link::uid(mine, actor)))
 }
@@ -195,6 +215,10 @@ fn verdict(link: &Arc<Link>, over: Over) {
         let known = kept.proxies.get(&actor).and_then(|interned| interned.first());
         known.map_or_else(|| link.unknown(Link::uid(mine, actor)), |one| one.any.clone())
     };
+    // Whoever hears of the verdict finds that the refs take no more.
+    for interned in kept.proxies.values().flatten() {
+        (interned.close)(&interned.any);
+    }
     for effect in effects {
         match effect {
             Effect::Unreachable { subject, watcher } => {
@@ -226,9 +250,8 @@ fn verdict(link: &Arc<Link>, over: Over) {
     for answering in kept.answering.values() {
         answering.abandon();
     }
-    // Each proxy finds that its association is over, and ends. If the system has ended, no proxy has a turn any more.
+    // Each proxy finds that its association is over, and ends.
     for interned in kept.proxies.values().flatten() {
-        (interned.close)(&interned.any);
         interned.any.send_system(System::ResetBackoff(ChildId::ROOT));
     }
 }

@@ -6,14 +6,14 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::mem::take;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use std::time::Duration;
 
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::association::{Association, Effect, Frame, Input, Number, Refusal, Why};
+use super::association::{Association, Effect, Frame, Input, Number, Packet, Refusal, Why};
 use super::codec::{Abandon, Pending, RemoteHandler, error};
 use super::node::NodeCore;
 use super::proxy;
@@ -32,6 +32,8 @@ pub(crate) struct Link {
     state: Mutex<State>,
     asks: AtomicU64,
     work: UnboundedSender<Work>,
+    /// How much of the work is not done yet.
+    undone: AtomicUsize,
 }
 
 /// What the task of `inbound` does next.
@@ -85,7 +87,18 @@ struct State {
     waiting: Vec<Waker>,
     outbox: VecDeque<Vec<u8>>,
     is_sending: bool,
+    /// When it was found out whose askers have given up.
+    looked_at_asks: Duration,
 }
+
+/// How many packets wait for room in the engine, at most, if those of the window are fewer.
+const OUTBOX: usize = 4096;
+
+/// How many asks one note names, at most.
+const GIVEN_UP: usize = 4096;
+
+/// How often it is found out whose askers have given up, at most.
+const LOOK_AT_ASKS: Duration = Duration::from_millis(500);
 
 /// Whether a proxy may write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,8 +130,16 @@ impl Link {
             waiting: Vec::new(),
             outbox: VecDeque::new(),
             is_sending: false,
+            looked_at_asks: Duration::ZERO,
         };
-        Arc::new(Self { node, peer, state: Mutex::new(state), asks: AtomicU64::new(1), work })
+        Arc::new(Self {
+            node,
+            peer,
+            state: Mutex::new(state),
+            asks: AtomicU64::new(1),
+            work,
+            undone: AtomicUsize::new(0),
+        })
     }
 
     pub(super) fn node(&self) -> Arc<NodeCore> {
@@ -148,10 +169,6 @@ impl Link {
         Some((state.association.numbers()?.0, state.association.peer()?))
     }
 
-    pub(super) fn deadline(&self) -> Option<Duration> {
-        self.state().association.deadline()
-    }
-
     /// Whether nothing waits, and everything that was sent has been processed.
     pub(super) fn is_idle(&self) -> bool {
         self.state().association.is_idle()
@@ -173,7 +190,11 @@ impl Link {
         let mut state = self.state();
         act(&mut state.association, now, &mut effects);
         let after = self.carry_out(&mut state, effects);
+        let deadline = state.association.deadline();
         drop(state);
+        if let Some(deadline) = deadline {
+            self.node.wants_tick(deadline);
+        }
         for waker in after.wake {
             waker.wake();
         }
@@ -192,7 +213,12 @@ impl Link {
         let node = || Arc::clone(self.peer.text());
         for effect in effects {
             match effect {
-                Effect::Transmit(packet) => state.outbox.push_back(encode(&packet)),
+                Effect::Transmit(packet) => {
+                    // Who misses a greeting or a goodbye gets another one, or loses patience.
+                    if state.outbox.len() < OUTBOX || matches!(packet, Packet::Frames { .. }) {
+                        state.outbox.push_back(encode(&packet));
+                    }
+                }
                 Effect::Up { mine, .. } => {
                     self.put(Work::Up(mine));
                     after.events.push(Event::NodeUp { node: node() });
@@ -233,8 +259,19 @@ impl Link {
     }
 
     pub(super) fn put(&self, work: Work) {
+        self.undone.fetch_add(1, Ordering::SeqCst);
         // An error means that the node has left.
         let _left = self.work.send(work);
+    }
+
+    /// One piece of work is done.
+    pub(super) fn done(&self) {
+        self.undone.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    /// Whether nothing connects this node with the peer any more, and all that came from the peer is done.
+    pub(super) fn is_gone(&self) -> bool {
+        !self.state().association.is_known() && self.undone.load(Ordering::SeqCst) == 0
     }
 
     /// Hands packets to the transport, unless another thread does.
@@ -259,14 +296,40 @@ impl Link {
 
     /// Time has passed.
     pub(super) fn tick(&self) {
-        let mut state = self.state();
+        let (now, mut state) = (self.node.now(), self.state());
+        if now < state.looked_at_asks + LOOK_AT_ASKS {
+            drop(state);
+            return self.step(Input::Tick);
+        }
+        state.looked_at_asks = now;
         let abandoned: Vec<u64> =
             state.kept.asks.iter().filter(|(_, pending)| pending.is_abandoned()).map(|(ask, _)| *ask).collect();
         let given_up: Vec<Pending> = abandoned.iter().filter_map(|ask| state.kept.asks.remove(ask)).collect();
+        for asks in abandoned.chunks(GIVEN_UP) {
+            // An error means that there is no association.
+            let _over = state.association.send(Frame::Note(bytes(&Note::GivenUp { asks: asks.to_vec() })));
+        }
         state.association.forget_asks(abandoned);
         drop(state);
-        drop(given_up);
+        if !given_up.is_empty() {
+            drop(given_up);
+            self.flush();
+        }
         self.step(Input::Tick);
+    }
+
+    /// An asker of the peer's waits no more.
+    pub(super) fn given_up(&self, mine: Number, ask: u64) {
+        let mut state = self.state();
+        if state.association.numbers().is_none_or(|numbers| numbers.0 != mine) {
+            return;
+        }
+        state.association.forget_answer(ask);
+        let answering = state.kept.answering.remove(&ask);
+        drop(state);
+        if let Some(answering) = answering {
+            answering.abandon();
+        }
     }
 
     // ---- frames ------------------------------------------------------------------------------------------------------
@@ -402,10 +465,11 @@ impl Link {
         if known.is_some() {
             return known;
         }
-        let swept = state.kept.sweep();
-        if state.kept.proxies.len() >= self.node.max_refs() {
+        let limit = self.node.max_refs();
+        let swept = state.kept.sweep(limit);
+        if state.kept.proxies.len() >= limit {
             drop(state);
-            drop(swept);
+            let_go(swept);
             self.step(Input::Broke);
             return None;
         }
@@ -413,7 +477,7 @@ impl Link {
         let interned = Interned { any: proxy.to_any(), name: A::NAME, close: proxy::close::<A> };
         state.kept.proxies.entry(actor).or_default().push(interned);
         drop(state);
-        drop(swept);
+        let_go(swept);
         proxy.core().run(Some(task));
         Some(proxy)
     }
@@ -458,6 +522,12 @@ impl Link {
         self.state().kept.proxies.len()
     }
 
+    /// How many packets wait for room in the engine.
+    #[cfg(all(test, feature = "testkit"))]
+    pub(super) fn outbox(&self) -> usize {
+        self.state().outbox.len()
+    }
+
     /// How many asks wait for their answers.
     pub(super) fn waiting_asks(&self) -> usize {
         self.state().kept.asks.len()
@@ -484,26 +554,38 @@ impl Link {
 }
 
 impl Kept {
-    /// Forgets the proxies that nobody holds, whenever their number has doubled. The caller drops what it returns outside the lock.
-    fn sweep(&mut self) -> Vec<(AnyActorRef, Task)> {
-        if self.proxies.len() < self.sweep_at.max(64) {
+    /// Forgets the proxies that nobody holds, whenever their number has doubled or has come half the way to the limit. The caller lets
+    /// go of what it returns outside the lock.
+    fn sweep(&mut self, limit: usize) -> Vec<(Interned, Task)> {
+        if self.proxies.len() < self.sweep_at.max(64).min(limit) {
             return Vec::new();
         }
         let mut swept = Vec::new();
         self.proxies.retain(|_, interned| {
-            interned.retain_mut(|one| {
-                if Arc::strong_count(&one.any.0) != proxy::AT_REST {
-                    return true;
-                }
+            let mut held = Vec::new();
+            for one in take(interned) {
+                let is_at_rest = Arc::strong_count(&one.any.0) == proxy::AT_REST;
                 // It may be about to have its turn.
-                let Some(task) = one.any.0.unpark() else { return true };
-                swept.push((one.any.clone(), task));
-                false
-            });
+                match if is_at_rest { one.any.0.unpark() } else { None } {
+                    Some(task) => swept.push((one, task)),
+                    None => held.push(one),
+                }
+            }
+            *interned = held;
             !interned.is_empty()
         });
-        self.sweep_at = self.proxies.len() * 2;
+        let held = self.proxies.len();
+        self.sweep_at = (held * 2).min(held + limit.saturating_sub(held).div_ceil(2));
         swept
+    }
+}
+
+/// Drops proxies that nobody held. If a weak ref was upgraded meanwhile, it finds that the actor cannot be reached.
+fn let_go(swept: Vec<(Interned, Task)>) {
+    for (interned, task) in swept {
+        interned.any.core().ends_because(EndReason::Unreachable);
+        (interned.close)(&interned.any);
+        drop(task);
     }
 }
 

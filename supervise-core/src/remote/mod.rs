@@ -1,24 +1,29 @@
 //! Actors of other machines (feature `remote`): refs, asks and death watch that hold between nodes. Experimental.
 //!
-//! A ref to an actor of another node is an ordinary [`ActorRef`](crate::ActorRef). Its cell is an ordinary cell that another future
-//! runs: one that writes messages into packets instead of handling them. So the path of local messages is the same, and `tell`, ask,
-//! `send`, `watch`, `death_pact` and `stop` work on remote actors.
-//!
-//! | file | owns |
-//! |---|---|
-//! | `association` | greeting, order, window, liveness, verdict between two nodes: pure |
-//! | `link` | performs the association with one peer; its table of proxies, asks and contracts |
-//! | `inbound` | carries out what the peer sent |
-//! | `proxy` | the future of a cell that stands for a remote actor |
-//! | `node` | [`Node`]: joining, finding, the registry; one task per node that hears the engine and the clock |
-//! | `codec`, `wire` | messages and packets as bytes |
-//! | `refs` | refs in messages |
-//! | `remote_actor` | [`RemoteActor`] |
-//! | `transport`, `memory` | the engine's trait, and an engine in memory for tests |
+//! A ref to an actor of another node is an ordinary [`ActorRef`](crate::ActorRef): `tell`, ask, `send`, `watch`, `death_pact` and `stop` work
+//! on it. A system joins by [`Node::builder`], and finds actors by [`Node::find`] and [`Node::listing`]. The page `docs::remote` has a program,
+//! what each error means, what is promised, and what to know about security.
+
+// The cell of such a ref is an ordinary cell that another future runs: one that writes messages into packets instead of handling them. So the
+// path of local messages is the same.
+//
+// | file | owns |
+// |---|---|
+// | `association` | greeting, order, window, liveness, verdict between two nodes: pure |
+// | `link` | performs the association with one peer; its table of proxies, asks and contracts |
+// | `inbound` | carries out what the peer sent |
+// | `proxy` | the future of a cell that stands for a remote actor |
+// | `node` | [`Node`]: joining, finding, what was handed out; one task per node that hears the engine and the clock |
+// | `names` | the registry |
+// | `codec`, `depth`, `wire` | messages and packets as bytes |
+// | `refs` | refs in messages |
+// | `remote_actor` | [`RemoteActor`] |
+// | `transport`, `memory` | the engine's trait, and an engine in memory for tests |
 
 #[doc(hidden)]
 pub mod association;
 mod codec;
+mod depth;
 mod inbound;
 mod link;
 #[cfg(feature = "testkit")]
@@ -33,8 +38,10 @@ mod tests;
 mod transport;
 mod wire;
 
+pub(crate) use self::codec::message_pack;
 pub use self::codec::{Arguments, Codec, Outgoing, RemoteHandler, Travels, Undecodable, Unsendable, codec};
 pub use self::names::{Listing, RegisterError};
 pub use self::node::{FindError, JoinError, Node, NodeBuilder};
 pub use self::remote_actor::RemoteActor;
+pub(crate) use self::remote_actor::push;
 pub use self::transport::{BoxFuture, Inbox, NodeId, Transport, TransportError};

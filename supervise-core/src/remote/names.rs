@@ -4,7 +4,7 @@
 //!
 //! Rule 26.9.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::{Arc, MutexGuard, PoisonError};
@@ -26,6 +26,8 @@ const NAMES: usize = 4096;
 #[derive(Default)]
 pub(crate) struct Names {
     own: BTreeMap<String, Vec<WireRef>>,
+    /// Actors here that have or had names, and whose ends are awaited.
+    awaited: HashSet<u64>,
     peers: HashMap<NodeId, BTreeMap<String, Vec<WireRef>>>,
 }
 
@@ -97,7 +99,8 @@ impl Node {
             return Err(RegisterError::Ended);
         }
         let wire = self.0.write_ref(&actor);
-        {
+        let uid = wire.uid;
+        let is_awaited = {
             let mut names = self.0.names();
             let known = names.own.get(&name).is_some_and(|named| named.contains(&wire));
             if known {
@@ -106,16 +109,19 @@ impl Node {
             if names.own.values().map(Vec::len).sum::<usize>() >= NAMES {
                 return Err(RegisterError::TooMany);
             }
-            names.own.entry(name.clone()).or_default().push(wire.clone());
             self.0.tell_all(&name, &wire, true);
-        }
-        self.0.news();
-        let (node, system): (_, ActorSystem) = (Arc::clone(&self.0), self.0.system().clone());
-        let ends = async move {
-            system.ended(&actor).await;
-            node.withdraw(&name, &wire);
+            names.own.entry(name).or_default().push(wire);
+            !names.awaited.insert(uid)
         };
-        dispatch::start(self.0.system().core(), ends);
+        self.0.news();
+        if !is_awaited {
+            let (node, system): (_, ActorSystem) = (Arc::clone(&self.0), self.0.system().clone());
+            let ends = async move {
+                system.ended(&actor).await;
+                node.withdraw_all(uid);
+            };
+            dispatch::start(self.0.system().core(), ends);
+        }
         Ok(())
     }
 
@@ -157,6 +163,12 @@ impl NodeCore {
         !self.names().peers.is_empty()
     }
 
+    /// How many names of peers are kept.
+    #[cfg(all(test, feature = "testkit"))]
+    pub(super) fn peer_names(&self) -> usize {
+        self.names().peers.values().map(BTreeMap::len).sum()
+    }
+
     fn tell_all(&self, name: &str, actor: &WireRef, is_taken: bool) {
         for link in self.all_links() {
             tell(&link, name, actor, is_taken);
@@ -171,6 +183,20 @@ impl NodeCore {
         holders.retain(|one| one != actor);
         if holders.len() < before {
             self.tell_all(name, actor, false);
+        }
+        names.own.retain(|_, holders| !holders.is_empty());
+        drop(names);
+        self.news();
+    }
+
+    /// An actor that had names has ended.
+    fn withdraw_all(&self, uid: u64) {
+        let mut names = self.names();
+        names.awaited.remove(&uid);
+        for (name, holders) in &mut names.own {
+            for gone in holders.extract_if(.., |one| one.uid == uid) {
+                self.tell_all(name, &gone, false);
+            }
         }
         names.own.retain(|_, holders| !holders.is_empty());
         drop(names);
@@ -199,15 +225,22 @@ impl NodeCore {
         }
         let mut names = self.names();
         let of_peer = names.peers.entry(link.peer.clone()).or_default();
-        let count: usize = of_peer.values().map(Vec::len).sum();
-        let holders = of_peer.entry(name).or_default();
-        holders.retain(|one| one.uid != actor.uid);
         if is_taken {
+            if of_peer.values().map(Vec::len).sum::<usize>() >= NAMES {
+                return false;
+            }
+            let holders = of_peer.entry(name).or_default();
+            holders.retain(|one| one.uid != actor.uid);
             holders.push(actor);
+        } else if let Some(holders) = of_peer.get_mut(&name) {
+            holders.retain(|one| one.uid != actor.uid);
+            if holders.is_empty() {
+                of_peer.remove(&name);
+            }
         }
         drop(names);
         self.news();
-        count < NAMES
+        true
     }
 
     /// The association with a peer is over, and with it the peer's names.

@@ -115,7 +115,7 @@ impl<A: RemoteActor> Future for Proxy<A> {
 
 impl<A: RemoteActor> Proxy<A> {
     fn serve(&mut self, gate: &mut Gate, cx: &TaskContext<'_>) {
-        while let Some(message) = self.cell.mailbox.take_system() {
+        while let Some(message) = self.cell.mailbox.take_system(&mut false) {
             self.system(message);
         }
         for _ in 0..THROUGHPUT {

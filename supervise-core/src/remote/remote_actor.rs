@@ -48,7 +48,7 @@ pub(super) struct RemoteType {
 
 /// What became of a message of another node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Delivered {
+pub(crate) enum Delivered {
     /// It waits for the actor, or it became a dead letter of the actor's.
     Taken,
     /// The actor has ended.
@@ -91,7 +91,8 @@ fn deliver<A: RemoteActor>(to: &AnyActorRef, handler: &str, mut arguments: Argum
     push(&actor, message)
 }
 
-fn push<A: Actor>(actor: &ActorRef<A>, message: A::Message) -> Delivered {
+/// Gives an actor a message. What it refuses becomes a dead letter, and its asker is told why.
+pub(crate) fn push<A: Actor>(actor: &ActorRef<A>, message: A::Message) -> Delivered {
     let Err(refused) = actor.tell(message) else { return Delivered::Taken };
     let (reason, message) = (refused.reason(), refused.into_message());
     match reason {
@@ -99,6 +100,10 @@ fn push<A: Actor>(actor: &ActorRef<A>, message: A::Message) -> Delivered {
         SendErrorReason::Stopped | SendErrorReason::Unreachable => {
             drop_because(actor.core().end_reason().into_ask_error(), message);
             Delivered::Gone
+        }
+        SendErrorReason::TooManyChildren => {
+            drop_because(AskError::TooManyChildren, message);
+            Delivered::Taken
         }
         SendErrorReason::MailboxFull => {
             let name = A::message_name(&message);

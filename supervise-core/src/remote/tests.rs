@@ -1,5 +1,8 @@
 //! What is left when a peer or a system is gone, which no ref shows.
 
+mod fuzz;
+mod limits;
+
 use std::sync::Arc;
 use std::time::Duration;
 

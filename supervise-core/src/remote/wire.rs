@@ -41,6 +41,8 @@ pub(super) enum Note {
     Gone { uid: u64 },
     /// What `stop`, `poison` and `kill` of a ref do.
     Signal { uid: u64, signal: Signal },
+    /// The askers of these asks wait no more.
+    GivenUp { asks: Vec<u64> },
     /// The actor has this name now, or not any more.
     Named { name: String, actor: WireRef, is_taken: bool },
 }
@@ -186,7 +188,8 @@ impl From<&AskError> for WireError {
             AskError::Failed(failure) => Self::Failed(failure.into()),
             AskError::StoppedByFailure(failure) => Self::StoppedByFailure(failure.into()),
             AskError::Stopped => Self::Stopped,
-            AskError::MailboxFull => Self::MailboxFull,
+            // In both cases the message was not taken, and a retry may help.
+            AskError::MailboxFull | AskError::TooManyChildren => Self::MailboxFull,
             AskError::CircuitOpen(open) => {
                 Self::CircuitOpen { breaker: open.breaker.to_string(), retry_after: open.retry_after }
             }
@@ -198,9 +201,11 @@ impl From<&AskError> for WireError {
             #[cfg(feature = "durable")]
             AskError::NotAccepted(_) => Self::Undeliverable,
             AskError::Unanswered
+            | AskError::Interrupted
             | AskError::Timeout(_)
             | AskError::AskedItself(_)
-            | AskError::AskedInCircle(_) => Self::Unanswered,
+            | AskError::AskedInCircle(_)
+            | AskError::HeldUp(_) => Self::Unanswered,
         }
     }
 }
@@ -288,8 +293,8 @@ pub(super) fn encode(packet: &Packet) -> Vec<u8> {
     out
 }
 
-/// A packet from bytes. `None`: it is none, or of a later version.
-pub(super) fn decode(bytes: &[u8]) -> Option<Packet> {
+/// A packet from bytes. `None`: it is none, or of a later version, or its frames count more than `limit` bytes.
+pub(super) fn decode(bytes: &[u8], limit: u64) -> Option<Packet> {
     let (&kind, rest) = bytes.split_first()?;
     let mut rest = Reader(rest);
     Some(match kind {
@@ -305,9 +310,12 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Packet> {
         FRAMES => {
             let (to, from) = (rest.number()?, rest.number()?);
             let (sequence, acknowledged) = (rest.number()?, rest.number()?);
-            let mut frames = Vec::new();
+            let (mut frames, mut size) = (Vec::new(), 0);
             while !rest.0.is_empty() {
-                rest.frame(&mut frames)?;
+                size += rest.frame(&mut frames)?;
+                if size > limit {
+                    return None;
+                }
             }
             Packet::Frames { to, from, sequence, acknowledged, frames }
         }
@@ -365,13 +373,13 @@ impl<'a> Reader<'a> {
         Some(taken)
     }
 
-    /// Reads the next frame, and adds it if its kind is known. `None`: it is cut off.
-    fn frame(&mut self, frames: &mut Vec<Frame>) -> Option<()> {
+    /// Reads the next frame, and adds it if its kind is known. How many bytes of the window it takes. `None`: it is cut off.
+    fn frame(&mut self, frames: &mut Vec<Frame>) -> Option<u64> {
         let (&kind, rest) = self.0.split_first()?;
         self.0 = rest;
         let length = self.number()?;
         let mut inside = Reader(self.take(length)?);
-        frames.push(match kind {
+        let frame = match kind {
             TELL => Frame::Tell { to: inside.number()?, body: inside.rest() },
             ASK => Frame::Ask { to: inside.number()?, ask: inside.number()?, body: inside.rest() },
             ANSWER => Frame::Answer { ask: inside.number()?, body: inside.rest() },
@@ -379,9 +387,11 @@ impl<'a> Reader<'a> {
             UNWATCH => Frame::Unwatch { subject: inside.number()?, watcher: inside.number()? },
             ENDED => Frame::Ended { subject: inside.number()?, watcher: inside.number()?, body: inside.rest() },
             NOTE => Frame::Note(inside.rest()),
-            _ => return Some(()),
-        });
-        Some(())
+            _ => return Some(0),
+        };
+        let size = frame.size();
+        frames.push(frame);
+        Some(size)
     }
 
     fn rest(&mut self) -> Vec<u8> {
@@ -431,7 +441,7 @@ mod tests {
     #[test]
     fn a_packet_survives_its_bytes() {
         for packet in packets() {
-            assert_eq!(decode(&encode(&packet)), Some(packet));
+            assert_eq!(decode(&encode(&packet), u64::MAX), Some(packet));
         }
     }
 
@@ -456,7 +466,7 @@ mod tests {
             encode(&Packet::Frames { to: 1, from: 2, sequence: 0, acknowledged: 0, frames: Vec::new() });
         bytes.extend([99, 3, 1, 2, 3]);
         frame(&mut bytes, &Frame::Note(vec![7]));
-        assert_eq!(decode(&bytes), Some(known));
+        assert_eq!(decode(&bytes, u64::MAX), Some(known));
     }
 
     /// Noise is refused, and never makes a packet larger than itself.
@@ -471,7 +481,7 @@ mod tests {
                 bytes[at] = random.u8(..);
             }
             bytes.truncate(random.usize(1..=bytes.len()));
-            if let Some(Packet::Frames { frames, .. }) = decode(&bytes) {
+            if let Some(Packet::Frames { frames, .. }) = decode(&bytes, u64::MAX) {
                 let held: u64 = frames.iter().map(|frame| frame.size() - Frame::HEAD).sum();
                 assert!(held <= bytes.len() as u64);
             }

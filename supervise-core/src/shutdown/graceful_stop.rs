@@ -55,7 +55,7 @@ impl ActorSystem {
     ///
     /// The first poll requests the stop. If the future is dropped after that, the actor still stops.
     pub async fn graceful_stop<R: TypedRef>(&self, actor: &R, within: Duration) -> Result<HowEnded, NotStopped> {
-        self.ends_within(actor, AnyActorRef::stop, within).await
+        self.ends_within(&actor.actor_ref().to_any(), AnyActorRef::stop, within).await
     }
 
     /// Lets an actor handle the messages that wait, makes it refuse further messages ([`ActorRef::stop_when_drained`]), and
@@ -69,23 +69,26 @@ impl ActorSystem {
     ///
     /// The first poll requests the stop. If the future is dropped after that, the actor still stops.
     pub async fn graceful_drain<R: TypedRef>(&self, actor: &R, within: Duration) -> Result<HowEnded, NotStopped> {
-        self.ends_within(actor, AnyActorRef::stop_when_drained, within).await
+        self.ends_within(&actor.actor_ref().to_any(), AnyActorRef::stop_when_drained, within).await
     }
 
-    async fn ends_within<R: TypedRef>(
+    async fn ends_within(
         &self,
-        actor: &R,
+        subject: &AnyActorRef,
         stop: fn(&AnyActorRef),
         within: Duration,
     ) -> Result<HowEnded, NotStopped> {
-        let subject = actor.actor_ref().to_any();
         // The watch begins before the stop, so that the answer says how the actor ended, even if it ends at
         // once.
-        let end = self.watch_from_outside(&subject);
-        stop(&subject);
-        drop(subject);
-        tokio::time::timeout(within, end).await.map_err(|_| NotStopped { actor: actor.actor_ref().path(), within })
+        let end = self.watch_from_outside(subject);
+        stop(subject);
+        tokio::time::timeout(within, end).await.map_err(|_| NotStopped { actor: subject.path(), within })
     }
+}
+
+/// [`ActorSystem::graceful_drain`], for an actor whose type is not known.
+pub(crate) async fn drained_within(actor: &AnyActorRef, within: Duration) -> Result<HowEnded, NotStopped> {
+    ActorSystem::of(actor.core()).ends_within(actor, AnyActorRef::stop_when_drained, within).await
 }
 
 /// An actor did not stop in time.

@@ -10,3 +10,4 @@ mod termination;
 
 pub use self::coordinated::{CoordinatedShutdown, ShutdownTask, TaskOutcome};
 pub use self::graceful_stop::NotStopped;
+pub(crate) use self::graceful_stop::drained_within;

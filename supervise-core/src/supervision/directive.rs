@@ -137,14 +137,12 @@ pub struct ChildInfo {
     pub(crate) runs: u8,
 }
 
-/// The default table. An actor stops if it could not start itself, was killed, or broke a death pact. Every other failed actor
-/// restarts. If an actor fails because an actor below it could not start, it restarts too, after a delay if there is no limit
-/// (rule 5.3).
+/// The default table. An actor stops if it was killed or broke a death pact. Every other failed actor restarts. One that could not
+/// start or restart is tried again too, after a delay if there is no limit (rule 5.3).
 ///
 /// Rule [3.3](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-3.3).
 pub fn default_decider(failure: &impl Cause) -> Directive {
-    let could_not_start = failure.is_initialization() && !failure.is_from_below();
-    if could_not_start || failure.is_final() { Directive::Stop } else { Directive::Restart }
+    if failure.is_final() { Directive::Stop } else { Directive::Restart }
 }
 
 /// The table that never restarts: every failure stops the child.

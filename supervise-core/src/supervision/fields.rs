@@ -173,6 +173,19 @@ impl<C: Clone> Fields<C> {
         })
     }
 
+    /// Whether these two restart with one group, and neither has been started again.
+    pub(super) fn restart_in_turn(&self, one: ChildId, other: ChildId) -> bool {
+        self.restarts_in_turn(one) && self.restarts_in_turn(other)
+    }
+
+    fn restarts_in_turn(&self, child: ChildId) -> bool {
+        self.field(child).is_some_and(|field| match field.state {
+            State::ToRestart | State::Prepared => field.pending_resumes > 0,
+            State::Preparing => true,
+            _ => false,
+        })
+    }
+
     /// Whether the actor stops because a significant child ended by itself. As in `do_auto_shutdown` of OTP's
     /// `supervisor.erl`, if all of them have to end, it does not matter how the others ended. `makes_anew` says
     /// whether the next instance declares all fields again.

@@ -49,11 +49,6 @@ pub trait Cause: Clone {
     fn at_restart(self, original: Self) -> Self;
     /// Whether it is marked as the failure of a start or a restart.
     fn is_initialization(&self) -> bool;
-    /// Whether an actor below the one that failed was the first to fail, and every supervisor between them
-    /// escalated.
-    fn is_from_below(&self) -> bool {
-        false
-    }
     /// Whether its actor was killed or failed by a death pact. The default table does not restart after these.
     fn is_final(&self) -> bool;
     /// The cause that stands for a permanent child that ended by itself: it is replaced, and siblings may restart with

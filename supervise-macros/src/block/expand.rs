@@ -36,6 +36,7 @@ pub(crate) fn expand(block: &Block) -> TokenStream {
         reference::reference(block),
         coverage::failures(block),
     ];
+    generated.extend(message::visible(block));
     generated.extend(coverage::watches(block));
     generated.extend(ordinary::ordinary(block));
     generated.extend(remote::remote(block));

@@ -338,6 +338,7 @@ impl Fallible {
             None => written(&self.returned),
         };
         ["anyhow::", "eyre::", "Box<dyn", "Result<"].iter().any(|wrapper| named.starts_with(wrapper))
+            || ["Failure", "supervise::Failure"].contains(&named.as_str())
     }
 
     /// The place of the error type.

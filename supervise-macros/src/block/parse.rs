@@ -2,6 +2,7 @@
 
 pub(crate) mod batch;
 mod body;
+mod concrete;
 mod forgotten;
 pub(crate) mod handler;
 mod hook;
@@ -17,7 +18,7 @@ pub(crate) mod types;
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Attribute, Generics, Meta, Signature, Type, TypePath, WherePredicate};
+use syn::{Attribute, GenericArgument, Generics, Meta, Path, Signature, Type, TypePath, WherePredicate};
 
 use self::syntax::{Block as Syntax, Member, Method};
 use super::model::Block;
@@ -36,14 +37,21 @@ pub(crate) fn block(arguments: TokenStream, mut item: Syntax, errors: &mut Error
     let krate = arguments.krate.value.unwrap_or_else(facade);
     let implements = arguments.implements.value.unwrap_or_default();
     let remote = arguments.remote;
+    let given_remote = remote.given().cloned();
     let arguments = arguments.message.value.unwrap_or_default();
     if let Some((of_trait, _)) = &item.of_trait {
         let actor = written(&item.self_ty);
-        let message = format!(
-            "`#[actor]` belongs on the actor's own impl block, not on the impl of a trait: write the handlers in \
-             `#[actor] impl {actor} {{ #[handler] fn .. }}`, and this impl without `#[actor]`"
-        );
-        errors.at(of_trait, message);
+        let own = "`#[actor]` belongs on the actor's own impl block, not on the impl of a trait";
+        let mend = match types::last_segment(of_trait) {
+            Some((name, _)) if name == "Handler" || name == "Message" => format!(
+                "write `#[actor] impl {actor} {{ .. }}` in place of this, with a method for each message, such as `#[handler] fn \
+                 handle(&mut self, message: M) -> Result<T, E>`, and call it through the ref, `r.handle(message).await`"
+            ),
+            _ => format!(
+                "write the handlers in `#[actor] impl {actor} {{ #[handler] fn .. }}`, and this impl without `#[actor]`"
+            ),
+        };
+        errors.at(of_trait, format!("{own}: {mend}"));
         return None;
     }
     let Type::Path(TypePath { qself: None, path, .. }) = &item.self_ty else {
@@ -51,6 +59,9 @@ pub(crate) fn block(arguments: TokenStream, mut item: Syntax, errors: &mut Error
         return None;
     };
     let name = path.segments.last()?.ident.clone();
+    if refuse_lifetimes(path, errors) {
+        return None;
+    }
     let mut reference = path.clone();
     reference.segments.last_mut()?.ident = format_ident!("{}Ref", name);
     let actor = item.self_ty.clone();
@@ -81,7 +92,7 @@ pub(crate) fn block(arguments: TokenStream, mut item: Syntax, errors: &mut Error
         match member {
             Member::Method(method) => {
                 read_method(&mut block, method, errors);
-                body::check(&block.krate, method, errors);
+                body::check(&block.krate, &block.message, method, errors);
             }
             Member::Other(attrs, _) => {
                 for attribute in &attributes::take(attrs, &|attribute| role(attribute).is_some()) {
@@ -98,9 +109,12 @@ pub(crate) fn block(arguments: TokenStream, mut item: Syntax, errors: &mut Error
         }
     }
     if block.remote.is_some() && !block.generics.params.is_empty() {
-        let message = "a generic actor cannot be `remote`, because its name on the wire would stand for many types: write an actor without \
-                       parameters that uses this one";
-        errors.at(&block.generics.params, message);
+        let message = "a generic actor cannot be `remote`, because its name on the wire would stand for many types: remove the parameters, and write \
+                       a type in their place, or remove `remote` if the actor is used on one machine only";
+        match &given_remote {
+            Some(given) => errors.add(given.error(message)),
+            None => errors.at(&block.generics.params, message),
+        }
         block.remote = None;
     }
     block.keeps_replies = members.iter().any(|member| mentions(member.to_token_stream(), handler::SLOT));
@@ -109,6 +123,20 @@ pub(crate) fn block(arguments: TokenStream, mut item: Syntax, errors: &mut Error
     block.check(errors);
     block.item.members = members;
     Some(block)
+}
+
+/// Refuses `Feed<'a>`, because rustc reports such a lifetime in everything that is generated.
+fn refuse_lifetimes(actor: &Path, errors: &mut Errors) -> bool {
+    let before = errors.count();
+    types::each_argument(actor, &mut |argument| {
+        if let GenericArgument::Lifetime(lifetime) = argument
+            && lifetime.ident != "static"
+        {
+            let message = "an actor outlives the code that spawns it and cannot borrow: remove this lifetime, here and from the type";
+            errors.at(lifetime, message);
+        }
+    });
+    errors.count() > before
 }
 
 /// Refuses `#[async_trait]` below `#[actor]`, and leaves it out.
@@ -161,7 +189,7 @@ fn read_method(block: &mut Block, method: &mut Method, errors: &mut Errors) {
     {
         let (name, second_name) = (written(first.attribute.path()), written(second.attribute.path()));
         let message = if name == second_name {
-            format!("`#[{name}]` is given twice: remove one")
+            format!("`#[{name}]` is given twice: remove this one, or the one above if it has the wrong settings")
         } else {
             format!(
                 "a method cannot be both `#[{name}]` and `#[{second_name}]`: write two methods, of which one may call the other"
@@ -207,7 +235,7 @@ fn read_role(
         errors.at(attribute, format!("`#[{}]` takes no arguments", role.word()));
     }
     if let Some(kind) = role.hook() {
-        if let Some(hook) = hook::hook(kind, attrs, signature, &block.message, errors) {
+        if let Some(hook) = hook::hook(kind, attrs, signature, (&block.message, &block.name), errors) {
             block.add_hook(hook, attribute, errors);
         }
         return;
@@ -289,7 +317,7 @@ fn check_signature(role: &str, signature: &Signature, errors: &mut Errors) {
         errors.at(&clause.where_token, message);
     }
     if let syn::Safety::Unsafe(unsafety) = &signature.safety {
-        errors.at(unsafety, format!("a {role} cannot be unsafe, because the runtime calls it"));
+        errors.at(unsafety, format!("a {role} cannot be unsafe, because the runtime calls it: remove `unsafe`"));
     }
     let generics = &signature.generics;
     if generics.params.is_empty() {

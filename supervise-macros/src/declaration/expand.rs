@@ -91,7 +91,7 @@ fn supervisor(declaration: &Declaration) -> TokenStream {
 fn durable_settings(settings: &DurableArguments, krate: &Path) -> TokenStream {
     let mixed = Span::mixed_site();
     let mut value = quote_spanned!(mixed=> #krate::durable::DurableMailbox::DEFAULT);
-    let DurableArguments { capacity, window, redeliver, crashes } = settings;
+    let DurableArguments { capacity, window, redeliver, crashes, keep } = settings;
     if let Some(capacity) = capacity.value {
         value.extend(quote_spanned!(mixed=> .capacity(#capacity)));
     }
@@ -103,6 +103,10 @@ fn durable_settings(settings: &DurableArguments, krate: &Path) -> TokenStream {
     }
     if let Some(crashes) = crashes.value {
         value.extend(quote_spanned!(mixed=> .crashes(#crashes)));
+    }
+    if let Some(keep) = keep.value {
+        let (seconds, nanos) = (keep.as_secs(), keep.subsec_nanos());
+        value.extend(quote_spanned!(mixed=> .keep(::core::time::Duration::new(#seconds, #nanos))));
     }
     quote_spanned! {mixed=>
         const DURABLE: ::core::option::Option<#krate::durable::DurableMailbox> = ::core::option::Option::Some(#value);

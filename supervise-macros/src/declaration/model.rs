@@ -77,8 +77,13 @@ impl Declaration {
         let significant =
             errors.count() > 0 || self.children.iter().any(|child| child.arguments.significant.given().is_some());
         if let (Some(given), false) = (strategy.arguments.auto_shutdown.given(), significant) {
-            let message = "`auto_shutdown` has no effect, because no child is significant: add `significant` to a \
-                           `#[child(..)]`, or remove `auto_shutdown`";
+            let sample = self.children.first().map_or_else(String::new, |child| {
+                format!(", such as `#[child(.., significant)]` above `{}`", child.field)
+            });
+            let message = format!(
+                "`auto_shutdown` has no effect, because no child is significant: add the word `significant` to the `#[child(..)]` of each child \
+                 whose end counts{sample}, or remove `auto_shutdown` if the actor should outlive its children"
+            );
             errors.add(given.error(message));
         }
         let mut names = Vec::new();
@@ -89,7 +94,15 @@ impl Declaration {
             }
             let name = child.name();
             if names.contains(&name) {
-                let message = format!("another child has the name `{name}`: add `name = \"..\"` to one of them");
+                let field = syn::ext::IdentExt::unraw(&child.field).to_string();
+                let mend = if child.arguments.name.value.is_some() && field != name {
+                    format!(
+                        "remove `name` here, so that this one is called `{field}` like its field, or write another name"
+                    )
+                } else {
+                    format!("give this one another, such as `name = \"{name}-2\"`")
+                };
+                let message = format!("another child has the name `{name}`: {mend}");
                 errors.at_span(child.name_span(), message);
             }
             names.push(name);
@@ -124,7 +137,7 @@ impl Child {
         if let ChildKind::Keyed(_) = self.kind {
             for given in [restart.given(), stop_timeout.given(), significant.given()].into_iter().flatten() {
                 let message = format!(
-                    "`{}` has no effect on keyed children: they are created when they are needed, and end when they are idle",
+                    "`{}` has no effect on keyed children: they are created when they are needed, and end when they are idle: remove it",
                     given.name
                 );
                 errors.add(given.error(message));
@@ -133,7 +146,7 @@ impl Child {
         }
         for given in [idle.given(), limit.given()].into_iter().flatten() {
             let message = format!(
-                "`{}` has no effect on a single child: it belongs to keyed children, `sessions: Children<u64, Session>`",
+                "`{}` has no effect on a single child: remove it (it belongs to keyed children, `sessions: Children<u64, Session>`)",
                 given.name
             );
             errors.add(given.error(message));

@@ -15,6 +15,7 @@ pub(crate) use child::{child_name, limit};
 use super::is;
 use super::model::{Declaration, Mailbox};
 use crate::attributes;
+use crate::block::parse::handler::owned_form;
 use crate::block::parse::stored;
 use crate::errors::Errors;
 use crate::grammar::arguments::{ActorArguments, BlockArguments, BoundedArguments, DurableArguments};
@@ -65,13 +66,29 @@ fn check_type(item: &DeriveInput, errors: &mut Errors) {
         errors.at_span(data.union_token.span, message);
     }
     for parameter in item.generics.lifetimes() {
+        let (owned, shared) = owned(&item.data, &parameter.lifetime);
         let message = format!(
-            "an actor outlives the code that spawns it and cannot borrow: own the data, or share it in an `Arc`, \
-             instead of `{}`",
+            "an actor outlives the code that spawns it and cannot borrow: remove `{}`, and own the data{owned}, or share it in an \
+             `Arc`{shared}",
             parameter.lifetime
         );
         errors.at(parameter, message);
     }
+}
+
+/// A field that borrows for `lifetime`, with a type that owns the data, and with one that shares it.
+fn owned(data: &Data, lifetime: &syn::Lifetime) -> (String, String) {
+    if let Data::Struct(data) = data {
+        for field in &data.fields {
+            if let (Some(name), syn::Type::Reference(borrowed)) = (&field.ident, &field.ty)
+                && borrowed.lifetime.as_ref() == Some(lifetime)
+            {
+                let (owned, shared) = (owned_form(&borrowed.elem), written(&borrowed.elem));
+                return (format!(", `{name}: {owned}`"), format!(", `{name}: Arc<{shared}>`"));
+            }
+        }
+    }
+    (String::new(), String::new())
 }
 
 /// Refuses `dyn TypedRef` in a field, which rustc can only call not dyn compatible.
@@ -100,7 +117,7 @@ fn is_ref_object(tokens: TokenStream) -> bool {
 
 fn table_of(tables: &[Attribute], item: &DeriveInput, errors: &mut Errors) -> Option<Table> {
     if let Some(second) = tables.get(1) {
-        errors.at(second, "an actor has one table: merge this `#[supervise(..)]` into the first");
+        errors.at(second, "an actor has one table: write these rules and settings into the first `#[supervise(..)]`, and remove this one");
     }
     let attribute = tables.first()?;
     let tokens = match &attribute.meta {
@@ -195,9 +212,15 @@ pub(crate) fn mailbox(setting: &Setting, example: &'static str, errors: &mut Err
             let message = format!("write the capacity in `bounded(..)`: `mailbox = bounded({capacity})`");
             return Err(syn::Error::new(capacity.span(), message));
         }
-        let kind: Ident = input.parse().map_err(|error| {
-            syn::Error::new(error.span(), "expected a mailbox: write `unbounded` or `bounded(1000)`")
-        })?;
+        let kind: Ident = match input.fork().parse::<syn::LitStr>() {
+            Ok(text) if MailboxKind::named(&text.value()).is_some() => {
+                let message = format!("a word has no quotes: write `mailbox = {}`", text.value());
+                return Err(syn::Error::new(text.span(), message));
+            }
+            _ => input.parse().map_err(|error| {
+                syn::Error::new(error.span(), "expected a mailbox: write `unbounded` or `bounded(1000)`")
+            })?,
+        };
         let value = MailboxKind::read(&kind)?;
         if value == MailboxKind::Durable {
             let mut settings = TokenStream::new();

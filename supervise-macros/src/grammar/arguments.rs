@@ -74,6 +74,8 @@ arguments! {
             "How often a message is delivered again after a failure. A handler's own `redeliver` takes precedence. Default: 3.";
         "crashes" => crashes: u32 = positive, "crashes = 3",
             "After how many deaths of the process a message that was under way each time goes into quarantine. Default: 3.";
+        "keep" => keep: Duration = duration, "keep = \"30d\"",
+            "How long a message stays in quarantine before it is discarded. Default: until somebody retries or discards it.";
     }
 
     /// The arguments of `#[handler(..)]`.

@@ -24,7 +24,7 @@ words! {
         "Restart" => Restart: "A new instance replaces the failed one. `Restart(backoff(..))` waits first.",
         "Stop" => Stop: "The child stops.",
         "Escalate" => Escalate: "The supervisor fails with the child's failure, and its own supervisor decides.",
-        "Default" => Default: "The child stops if it could not start, was killed or broke a death pact; otherwise it restarts.",
+        "Default" => Default: "The child stops if it was killed or broke a death pact; otherwise it restarts.",
     }
 
     /// Patterns that are not types.

@@ -3,8 +3,9 @@
 use proc_macro2::{Group, Ident, Span, TokenStream};
 use quote::quote_spanned;
 use syn::parse::{Parse, ParseStream};
-use syn::{LitInt, Path};
+use syn::{LitInt, Path, ReturnType};
 
+use crate::block::parse::types::{is_called, is_unit, last_segment};
 use crate::errors::Errors;
 use crate::settings::{split, written};
 use crate::spans;
@@ -38,6 +39,18 @@ struct Method {
     ident: Ident,
     arguments: TokenStream,
     output: TokenStream,
+}
+
+/// What the handler for a method with this output returns: the reply, without the error that no answer came.
+fn replied(output: &TokenStream) -> String {
+    if let Ok(ReturnType::Type(_, ty)) = syntax::read(output.clone(), ReturnType::parse)
+        && let Some((name, types)) = last_segment(&ty)
+        && let ("Result", [reply, error]) = (name.as_str(), types.as_slice())
+        && is_called("AskError", error)
+    {
+        return if is_unit(reply) { String::new() } else { format!(" -> {}", written(*reply)) };
+    }
+    if output.is_empty() { String::new() } else { format!(" {}", written(output)) }
 }
 
 /// A handler of the actor.
@@ -163,10 +176,7 @@ impl Implementation {
 
     fn missing(&self, method: &Method, errors: &mut Errors) {
         let Method { ident, output, asks, .. } = method;
-        let (keyword, mut output) = if *asks { ("async fn", written(output)) } else { ("fn", String::new()) };
-        if !output.is_empty() {
-            output.insert(0, ' ');
-        }
+        let (keyword, output) = if *asks { ("async fn", replied(output)) } else { ("fn", String::new()) };
         let message = format!(
             "`{}` has no handler for `{ident}` of the protocol `{}`: write `#[handler] {keyword} {ident}(&mut self{}){output}`",
             self.actor,

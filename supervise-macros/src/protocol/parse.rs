@@ -55,18 +55,26 @@ pub(crate) fn protocol(arguments: TokenStream, mut item: ItemTrait, errors: &mut
         has_object,
         item: item.clone(),
     };
+    let trait_name = item.ident.clone();
     item.items.retain_mut(|member| {
         match member {
             TraitItem::Fn(method) => return read_method(&mut protocol, method, errors),
             TraitItem::Const(constant) => {
-                let message = "a ref hides the type, and its constants with it: if the value is the same for all actors, write a \
-                               method with a body; if each has its own, ask for it with `async fn value(&self) -> Result<T, AskError>;`";
+                let (name, ty) = (constant.ident.to_string().to_lowercase(), written(&constant.ty));
+                let message = format!(
+                    "a ref hides the type, and its constants with it: write `async fn {name}(&self) -> Result<{ty}, AskError>;`, which \
+                     each actor answers with its own value; if the value is the same for all, a method with a body will do, `fn \
+                     {name}(&self) -> {ty} {{ .. }}`"
+                );
                 errors.at(constant, message);
                 has_object = false;
             }
             TraitItem::Type(ty) => {
-                let message = "a ref hides the type, and its associated types with it: make it a parameter of the \
-                               trait, `trait Storage<T: Send + 'static>`";
+                let name = &ty.ident;
+                let message = format!(
+                    "a ref hides the type, and its associated types with it: make it a parameter, `trait {trait_name}<{name}: Send + \
+                     'static>`, and write `{name}` for `Self::{name}`"
+                );
                 errors.at(ty, message);
                 has_object = false;
             }
@@ -89,7 +97,7 @@ pub(crate) fn protocol(arguments: TokenStream, mut item: ItemTrait, errors: &mut
 
 fn check_trait(item: &ItemTrait, errors: &mut Errors) {
     if let Some(unsafety) = &item.unsafety {
-        errors.at(unsafety, "a protocol cannot be unsafe, because refs of actors implement it");
+        errors.at(unsafety, "a protocol cannot be unsafe, because refs of actors implement it: remove `unsafe`");
     }
     for bound in &item.supertraits {
         let TypeParamBound::Trait(bound) = bound else { continue };
@@ -170,7 +178,8 @@ fn check_method(method: &TraitItemFn, errors: &mut Errors) {
         errors.at(attribute, "a protocol has the same methods in every build: put `#[cfg]` on the trait");
     }
     if let Safety::Unsafe(unsafety) = &signature.safety {
-        errors.at(unsafety, "a method of a protocol cannot be unsafe, because it sends a message");
+        errors
+            .at(unsafety, "a method of a protocol cannot be unsafe, because it sends a message: remove `unsafe`");
     }
     // `#[async_trait]` has already expanded this method, and its output cannot be read.
     if let Some(lifetime) = by_async_trait(signature) {

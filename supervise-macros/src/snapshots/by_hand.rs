@@ -82,7 +82,9 @@ impl crate::vendor::akka::TypedRef for GateRef {
 #[cfg(unix)]
 #[allow(deprecated)]
 #[automatically_derived]
-impl crate::vendor::akka::__private::MigrationHints for GateRef {}
+impl crate::vendor::akka::__private::MigrationHints for GateRef {
+    const __PUBLIC: ::core::primitive::bool = true;
+}
 #[cfg(unix)]
 #[allow(deprecated)]
 impl GateRef {

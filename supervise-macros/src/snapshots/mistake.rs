@@ -1,6 +1,6 @@
 mod mistakes_in_Feed {
     ::core::compile_error! {
-        "a message moves to another task and cannot borrow: take the value, `String`, or share it, `Arc<str>`"
+        "a message moves to another task and cannot borrow: take the value, `String`, here and in the calls, or share it, `Arc<str>`"
     }
 }
 ///

@@ -64,7 +64,9 @@ impl ::supervise::TypedRef for FeedRef {
 }
 #[allow(deprecated)]
 #[automatically_derived]
-impl ::supervise::__private::MigrationHints for FeedRef {}
+impl ::supervise::__private::MigrationHints for FeedRef {
+    const __PUBLIC: ::core::primitive::bool = true;
+}
 #[allow(deprecated)]
 impl FeedRef {
     /// The ref with the methods that do not depend on the actor's messages.

@@ -180,20 +180,20 @@ impl ::supervise::Supervisor for Standings {
 #[automatically_derived]
 impl<__E: ?::core::marker::Sized> ::supervise::Decides<__E> for Standings
 where
-    Standings: ::supervise::HasOneRuleOrOneSpellingFor<__E>,
+    Standings: ::supervise::HasOneSpellingFor<__E>,
 {}
 #[allow(deprecated)]
 #[automatically_derived]
 impl<__P> ::supervise::EscalationsDecidedBy<__P> for Standings
 where
-    __P: ::supervise::Decides<io::Error>,
+    io::Error: ::supervise::EscalatedErrorDecidedBy<__P>,
 {}
 #[allow(deprecated)]
 #[automatically_derived]
-impl ::supervise::HasOneRuleOrOneSpellingFor<FeedError> for Standings {}
+impl ::supervise::HasOneSpellingFor<FeedError> for Standings {}
 #[allow(deprecated)]
 #[automatically_derived]
-impl ::supervise::HasOneRuleOrOneSpellingFor<io::Error> for Standings {}
+impl ::supervise::HasOneSpellingFor<io::Error> for Standings {}
 #[allow(deprecated)]
 #[automatically_derived]
 impl<__P> ::supervise::DeclarationDecidedBy<__P> for Standings {}

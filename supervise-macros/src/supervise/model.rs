@@ -347,6 +347,24 @@ impl Table {
         self.decider.given().is_some() || self.rules.is_empty()
     }
 
+    /// The trait that says for which errors there are rules. If two rules spell one type in two ways, rustc shows only the name of this trait,
+    /// so the name says what is wrong with rules such as those of this table.
+    pub(crate) fn covers(&self) -> &'static str {
+        let mut whole = false;
+        let mut parts = false;
+        for rule in &self.rules {
+            match (&rule.pattern, &rule.guard) {
+                (Pattern::Type(_), None) => whole = true,
+                (Pattern::Type(_) | Pattern::Variant { .. }, _) if whole => {
+                    return "HasOneSpellingAndWholeTypeLastFor";
+                }
+                (Pattern::Type(_) | Pattern::Variant { .. }, _) => parts = true,
+                (Pattern::Kind(_) | Pattern::Any, _) => {}
+            }
+        }
+        if parts { "HasOneSpellingFor" } else { "HasOneRuleFor" }
+    }
+
     /// The error types that have a rule, each once, in the order of their first rules.
     pub(crate) fn keys(&self) -> Vec<TokenStream> {
         keys(&self.rules)

@@ -40,8 +40,12 @@ pub(crate) fn table(tokens: TokenStream, generics: &Generics, errors: &mut Error
             (Some(Part::Crate), _) => table.krate.set(setting, module, "crate = path::to::supervise", errors),
             (None, Some(given)) => {
                 if let Some(first) = scope {
-                    let message =
-                        format!("a table has one strategy, and this one has `{}`: remove one", first.word());
+                    let message = format!(
+                        "a table has one strategy, and this table has two, `{}` and `{}`: remove one of the two (`one_for_one` applies a \
+                         directive to the child that failed, `all_for_one` to all children)",
+                        first.word(),
+                        given.word()
+                    );
                     errors.add(setting.error(message));
                     continue;
                 }

@@ -123,6 +123,7 @@ pub(super) fn reason(reason: DeadLetterReason) -> &'static str {
     match reason {
         DeadLetterReason::Stopped => "the recipient has ended",
         DeadLetterReason::MailboxFull => "the mailbox is full",
+        DeadLetterReason::TooManyChildren => "there are as many keyed children as their limit allows",
         DeadLetterReason::StashFull => "the stash is full",
         DeadLetterReason::Quarantined => "it failed at each delivery",
         DeadLetterReason::Abandoned => "its asker had given up",

@@ -3,6 +3,7 @@
 mod draft;
 mod engine;
 mod file;
+mod identity;
 mod marks;
 mod queue;
 mod recover;

@@ -8,7 +8,8 @@ use supervise::testkit::{ProbeHandle, TestSystem};
 use supervise::{Directive, Event, FailureKind, Outcome, Props, Stage, Strategy};
 
 use crate::fixture::{
-    Boom, PingPong, Witness, always_restart, child, keeper_deciding, keeper_under, keeping, ms, secs, within,
+    Boom, PingPong, Witness, always_restart, as_in_akka, child, keeper_deciding, keeper_under, keeping, ms, secs,
+    within,
 };
 
 /// A factory that fails this many times before it succeeds, and counts its calls.
@@ -333,7 +334,7 @@ async fn s20_2_a_refused_creation_reserves_nothing(system: &TestSystem) {
 async fn s18_5_an_actor_that_could_not_start_is_gone_for_its_watchers(system: &TestSystem) {
     let (probe, calls) = (system.probe(), Arc::default());
     let top = keeper_deciding(system, Strategy::one_for_one(), always_restart);
-    let boss = keeper_under(&top, "boss", keeping(Strategy::one_for_one(), supervise::default_decider)).await;
+    let boss = keeper_under(&top, "boss", keeping(Strategy::one_for_one(), as_in_akka)).await;
     let handle = probe.handle();
     let watcher = system.spawn("watcher", move || Witness::new("watcher", &handle)).unwrap();
     probe.expect("watcher starts".to_owned()).await;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use supervise::prelude::*;
 use supervise::testkit::{ProbeHandle, TestSystem, suspensions};
@@ -9,8 +10,8 @@ use supervise::{Directive, Event, FailureKind, Hook, Outcome, Props, Stage, Stra
 
 use super::{Worker, WorkerRef, failing, well};
 use crate::fixture::{
-    Boom, Keeper, PingPong, PingPongRef, Witness, always_escalate, always_restart, child, fail, keeper,
-    keeper_deciding, keeper_under, keeping, kept, ms, names_of_children, secs, within,
+    Boom, Keeper, PingPong, PingPongRef, Witness, always_escalate, always_restart, as_in_akka, child, fail,
+    keeper, keeper_deciding, keeper_under, keeping, kept, ms, names_of_children, secs, within,
 };
 
 /// Rule 4.1.
@@ -306,10 +307,11 @@ async fn s8_a_restart_that_fails_counts_against_the_limit(system: &TestSystem) {
     );
 }
 
-/// Rules 3.3, 4.6.
+/// Akka does this by default.
+/// Rule 4.6.
 #[supervise::test]
-async fn s8_by_default_a_restart_that_fails_stops_the_actor(system: &TestSystem) {
-    let actor = child(&keeper(system, Strategy::one_for_one()), "actor", || Unable).await;
+async fn s8_a_restart_that_fails_can_stop_the_actor(system: &TestSystem) {
+    let actor = child(&keeper_deciding(system, Strategy::one_for_one(), as_in_akka), "actor", || Unable).await;
     actor.fail().tell().unwrap();
     let waiting = actor.fail().ask().unwrap();
     let error = waiting.await.unwrap_err();
@@ -319,6 +321,24 @@ async fn s8_by_default_a_restart_that_fails_stops_the_actor(system: &TestSystem)
     );
     let outcomes = [system.expect_decision(&actor).await.outcome, system.expect_decision(&actor).await.outcome];
     assert_eq!(outcomes, [Outcome::Restarting { children: 1, delay: None }, Outcome::Stopped { children: 1 }]);
+    system.expect_dead_letter(&actor).await;
+}
+
+/// Rules 3.3, 4.6.
+#[supervise::test]
+async fn s8_by_default_a_restart_that_fails_is_tried_again(system: &TestSystem) {
+    system.allow_failures();
+    let actor = child(&keeper(system, Strategy::one_for_one()), "actor", || Unable).await;
+    actor.fail().tell().unwrap();
+    let waiting = actor.fail().ask().unwrap();
+    let later = |millis| Outcome::Restarting { children: 1, delay: Some(Duration::from_millis(millis)) };
+    assert_eq!(system.expect_decision(&actor).await.outcome, Outcome::Restarting { children: 1, delay: None });
+    for millis in [100, 200, 400] {
+        assert_eq!(system.expect_decision(&actor).await.outcome, later(millis));
+        system.advance(Duration::from_millis(millis)).await;
+    }
+    actor.actor_ref().stop();
+    assert!(matches!(waiting.await, Err(AskError::Stopped)), "the stop ended it, and not the failure");
     system.expect_dead_letter(&actor).await;
 }
 

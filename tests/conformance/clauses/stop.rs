@@ -221,7 +221,7 @@ async fn a2_a_restart_aborts_a_handler_too_and_its_future_is_dropped(system: &Te
     let hanging = stuck.hang(Some(Arc::clone(&token))).ask().unwrap();
     system.settle().await;
     culprit.die("boom").tell().unwrap();
-    assert!(matches!(hanging.await, Err(AskError::Stopped)));
+    assert!(matches!(hanging.await, Err(AskError::Interrupted)));
     assert_eq!(Arc::strong_count(&token), 1);
     system.expect_restarts(&stuck, 1).await;
     assert_eq!(heard.try_iter().collect::<Vec<_>>(), ["stopped"], "the default `pre_restart`");

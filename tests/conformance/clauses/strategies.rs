@@ -272,6 +272,11 @@ async fn s13_1_the_default_decider_tells_the_kinds_apart(system: &TestSystem) {
     within(&pact, move |ctx| ctx.death_pact(&subject)).await;
     c.actor_ref().stop();
     assert_eq!(system.expect_decision(&pact).await.directive, Directive::Stop);
+    let unable = child(&boss, "unable", || Err::<PingPong, _>(Boom("no"))).await;
+    let delayed = Outcome::Restarting { children: 1, delay: Some(Duration::from_millis(100)) };
+    assert_eq!(system.expect_decision(&unable).await.outcome, delayed, "unlike Akka's");
+    unable.actor_ref().stop();
+    system.expect_terminated(&unable).await;
     assert_eq!(names_of_children(&boss).await, ["a"]);
 }
 

@@ -9,8 +9,8 @@ use supervise::{Event, Hook, Stage, Strategy};
 
 use super::broken_at;
 use crate::fixture::{
-    Boom, PingPong, PingPongRef, Witness, always_restart, child, fail, keeper, keeper_deciding, names_of_children,
-    secs, within,
+    Boom, PingPong, PingPongRef, Witness, always_restart, as_in_akka, child, fail, keeper, keeper_deciding,
+    names_of_children, secs, within,
 };
 use crate::log::Log;
 
@@ -37,7 +37,7 @@ async fn z_13_the_order_of_a_default_restart(system: &TestSystem) {
 #[supervise::test]
 async fn z_16_an_instance_that_was_replaced_is_not_stopped_again(system: &TestSystem) {
     let probe = system.probe();
-    let keeper = keeper(system, Strategy::one_for_one());
+    let keeper = keeper_deciding(system, Strategy::one_for_one(), as_in_akka);
     let actor = child(&keeper, "actor", broken_at(&[2], probe.handle())).await;
     fail(&actor, "boom");
     system.expect_terminated(&actor).await;
@@ -168,7 +168,7 @@ async fn z_44_a_handler_that_fails_while_its_actor_is_being_restarted(system: &T
         let answer = work.await;
         let as_expected = match (&answer, outcome) {
             // Dropped at its await point after the stop timeout.
-            (Err(AskError::Stopped), _) => seconds == 60,
+            (Err(AskError::Interrupted), _) => seconds == 60,
             (Err(AskError::Failed(failure)), Err(error)) => seconds == 2 && failure.downcast_ref() == Some(&error),
             (answer, outcome) => answer.is_ok() && outcome.is_ok(),
         };

@@ -12,7 +12,7 @@ use supervise::remote::{FindError, Node};
 use supervise::zenoh::Zenoh;
 use supervise::{ActorSystem, AskError, Event, Events, HowEnded, Interest};
 use supervise_remote_zenoh::{Echo, EchoRef, PATIENCE, Watcher, WatcherRef};
-use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
@@ -341,6 +341,56 @@ async fn beyond_loopback_a_node_joins_with_tls_or_when_told_that_plain_text_will
         let refusal = format!("`{beyond}` is not a loopback address");
         assert!(why(Zenoh::listen(beyond)).await.contains(&refusal));
         assert!(!why(Zenoh::listen(beyond).plaintext()).await.contains(&refusal));
+        // To connect there in plain text is as bad.
+        let error = why(Zenoh::listen("127.0.0.1:0").seeds(["localhost:7000", beyond])).await;
+        assert!(error.contains(&refusal), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn noise_and_silence_on_the_port_disturb_nobody() {
+    let mut here = Here::new(&[]).await;
+    let address = here.node.id().address().to_owned();
+    let mut there = There::new("127.0.0.1:0", &[&address]).await;
+    let echo = here.watch(&there).await[0].clone();
+    let mut open = Vec::new();
+    for number in 0..60_u8 {
+        let mut socket = tokio::net::TcpStream::connect(&address).await.unwrap();
+        // Zenoh reads a length of two bytes first.
+        let noise: Vec<u8> = match number % 3 {
+            0 => Vec::new(),
+            1 => vec![number; 70_000],
+            _ => (0..2_000).flat_map(|byte: u16| [2, 0, byte.to_le_bytes()[0], number]).collect(),
+        };
+        // Zenoh may hang up first.
+        let _closed = soon(socket.write_all(&noise)).await;
+        open.push(socket);
+    }
+    for _ in 0..50 {
+        assert_eq!(soon(echo.echo("calm".to_owned())).await.unwrap(), "calm");
+    }
+    assert!(here.gone.try_recv().is_err(), "the association has ended");
+    drop(open);
+    there.kill().await;
+    here.told().await;
+    here.end().await;
+}
+
+#[test]
+fn a_runtime_that_is_dropped_closes_the_port() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let address = runtime.block_on(async {
+        let system = ActorSystem::new("dropped");
+        let node = Node::builder(&system).join(Zenoh::listen("127.0.0.1:0")).await.unwrap();
+        system.spawn("echo", Echo::default).unwrap();
+        node.id().address().to_owned()
+    });
+    assert!(std::net::TcpStream::connect(&address).is_ok());
+    drop(runtime);
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while std::net::TcpStream::connect(&address).is_ok() {
+        assert!(Instant::now() < deadline, "the port is open");
+        std::thread::yield_now();
     }
 }
 

@@ -7,4 +7,7 @@ struct Feed<'a> {
     name: &'a str,
 }
 
+#[actor]
+impl Feed<'_> {}
+
 fn main() {}

@@ -64,9 +64,9 @@ impl Other {
     }
 }
 
-/// Decides nothing, and need not.
+/// Decides what the handlers fail with once they are mended.
 #[actor]
-#[supervise(on(std::io::Error) = Stop)]
+#[supervise(on(std::num::ParseIntError) = Stop)]
 struct Parent {
     #[child(|_| || Feed { name: String::new() })]
     feed: Child<Feed>,

@@ -9,7 +9,7 @@ struct Feed;
 impl Feed {
     #[handler]
     fn fetch(&mut self, id: impl Into<u64>) {
-        let _ = id.into();
+        let _: u64 = id.into();
     }
 }
 

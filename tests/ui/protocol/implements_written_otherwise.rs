@@ -1,6 +1,9 @@
-//! `implements` on the type, without parentheses, with a value, empty, and twice.
+//! `implements` on the type, without parentheses, empty, and misspelled.
 
 use supervise::prelude::*;
+
+#[protocol]
+trait Storage {}
 
 #[actor(implements(Storage))]
 struct OnTheType;

@@ -20,7 +20,7 @@ impl Reader {
 macro_rules! office {
     ($name:ident, $reader:ty) => {
         #[actor]
-        #[supervise(one_for_one, on(std::fmt::Error) = Restart)]
+        #[supervise(one_for_one, on(FileGone) = Restart)]
         struct $name {
             reader: $reader,
         }

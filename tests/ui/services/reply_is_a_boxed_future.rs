@@ -24,7 +24,7 @@ impl Geocoder {
 }
 
 #[actor]
-#[supervise(one_for_one, on(std::fmt::Error) = Restart)]
+#[supervise(one_for_one, on(Unknown) = Restart)]
 struct Maps {
     #[child(|_| || Geocoder)]
     geocoder: Child<Geocoder>,

@@ -19,7 +19,7 @@ impl Unpacker {
 }
 
 #[actor]
-#[supervise(one_for_one, on(std::fmt::Error) = Restart)]
+#[supervise(one_for_one, on(BrokenArchive) = Restart)]
 struct Importer {
     #[child(|_| || Unpacker)]
     unpacker: Child<Unpacker>,

@@ -55,7 +55,7 @@ impl Wallet {
 }
 
 #[actor]
-#[supervise(one_for_one, on(std::fmt::Error) = Restart)]
+#[supervise(one_for_one, on(Overdrawn) = Restart)]
 struct Bank {
     #[child(|_| || Checking { cents: 0 })]
     checking: Child<Checking>,

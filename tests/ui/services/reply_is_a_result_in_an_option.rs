@@ -25,7 +25,7 @@ impl Rows {
 }
 
 #[actor]
-#[supervise(one_for_one, on(std::fmt::Error) = Restart)]
+#[supervise(one_for_one, on(Locked) = Restart)]
 struct Database {
     #[child(|_| || Rows { rows: Vec::new() })]
     rows: Child<Rows>,

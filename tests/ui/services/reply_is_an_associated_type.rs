@@ -34,7 +34,7 @@ impl<D: Driver> Device<D> {
 }
 
 #[actor]
-#[supervise(one_for_one, on(std::fmt::Error) = Restart)]
+#[supervise(one_for_one, on(Jammed) = Restart)]
 struct Plant {
     #[child(|_| || Device { driver: Serial })]
     device: Child<Device<Serial>>,

@@ -39,7 +39,7 @@ struct Queue {
 impl Queue {}
 
 #[actor]
-#[supervise(one_for_one, on(JobFailed) = Stop, on(InitializationFailed) = Stop)]
+#[supervise(one_for_one, on(JobFailed | PermanentEnded) = Stop, on(InitializationFailed) = Stop)]
 struct Broker {
     #[child(|_| || Queue { consumer: Child::default() })]
     queue: Child<Queue>,

@@ -24,8 +24,17 @@ pub(crate) trait AnySeat: Send + Sync {
     /// The occupant has ended, and its name is free.
     fn ended(self: Arc<Self>, occupant: Uid);
 
-    /// The occupant. Makes one if the seat is empty; `None` if the seat can have no occupant any more.
-    fn occupant(self: Arc<Self>) -> Option<AnyActorRef>;
+    /// The occupant. Makes one if the seat is empty.
+    fn occupant(self: Arc<Self>) -> Result<AnyActorRef, NoOccupant>;
+}
+
+/// Why a seat has no occupant for a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NoOccupant {
+    /// It can have none any more.
+    Gone,
+    /// There are as many occupants of other seats as their limit allows (rule 18.10).
+    Full,
 }
 
 /// What happens to a user lane when its cell handles no further message.

@@ -55,6 +55,8 @@ pub(super) struct Deliveries {
     /// Those that are under way or have failed: one, or those of a batch.
     current: Vec<Tried>,
     has_failed: bool,
+    /// They have failed together. Each of them is tried alone before it is given up, because perhaps only one of them is bad.
+    failed_together: bool,
     /// Those that come before all that wait.
     due: VecDeque<Tried>,
     /// The one that is about to begin again.
@@ -105,6 +107,7 @@ impl Deliveries {
             return;
         }
         self.has_failed = true;
+        self.failed_together = self.current.len() > 1;
         for tried in &mut self.current {
             let failure =
                 failure.cloned().unwrap_or_else(|| Failure::other("its handler was dropped at the stop timeout"));
@@ -120,14 +123,27 @@ impl Deliveries {
 
     /// The actor was resumed.
     pub(super) fn resumed(&mut self) {
-        if self.has_failed {
+        if self.has_failed && self.failed_together {
+            self.try_alone();
+        } else if self.has_failed {
             self.settling = self.current.last().map(|tried| Arc::clone(&tried.ticket));
             self.current.drain(..).for_each(Tried::quarantine);
         }
     }
 
+    /// Those that have failed together come next, one by one.
+    fn try_alone(&mut self) {
+        self.failed_together = false;
+        for tried in self.current.drain(..).rev() {
+            self.due.push_front(tried);
+        }
+    }
+
     /// The actor has a new instance.
     pub(super) fn restarted(&mut self) {
+        if self.has_failed && self.failed_together {
+            self.try_alone();
+        }
         while let Some(tried) = self.current.pop() {
             if tried.is_spent() {
                 self.settling = Some(Arc::clone(&tried.ticket));
@@ -142,6 +158,10 @@ impl Deliveries {
     pub(super) fn due(&mut self) -> Option<Due> {
         if self.settling.take_if(|ticket| ticket.is_settled()).is_none() && self.settling.is_some() {
             return Some(Due::NotYet);
+        }
+        // If another process may have the queue, it is tried there.
+        while self.due.front().is_some_and(|tried| !tried.ticket.may_begin()) {
+            self.due.pop_front().into_iter().for_each(Tried::tell_asker);
         }
         if !self.due.front()?.ticket.is_charged() {
             return Some(Due::NotYet);

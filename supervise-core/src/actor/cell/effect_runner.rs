@@ -30,6 +30,7 @@ use crate::actor::control::Control;
 use crate::actor::death_watch::Terminated;
 use crate::actor::definition::Actor;
 use crate::actor::end_reason::EndReason;
+use crate::actor::held_up;
 use crate::actor::props::Settings;
 use crate::actor::reply;
 use crate::actor::request::AskError;
@@ -44,7 +45,7 @@ pub(super) struct EffectRunner<A: Actor> {
     pub(super) cell: Arc<Cell<A::Message>>,
     /// The entries taken from the user lane.
     user: Lane<A::Message, Control>,
-    /// Whether entries were taken from the lane in this turn.
+    /// Whether all entries were taken from the lane in this turn.
     looked: bool,
     /// How many messages were handled in this turn.
     pub(super) handled: u32,
@@ -88,6 +89,8 @@ struct Rare<M> {
     doom: Option<Failure>,
     /// What the last step left to do.
     rest: Option<Box<Rest<M>>>,
+    /// While code was parked, the actor was suspended, or told to restart or stop.
+    may_be_held: bool,
 }
 
 impl<M> Rare<M> {
@@ -100,6 +103,7 @@ impl<M> Rare<M> {
             gone: None,
             doom: None,
             rest: None,
+            may_be_held: false,
         }
     }
 }
@@ -136,6 +140,9 @@ impl<A: Actor> WhileParked for EffectRunner<A> {
             }
             if let Some(message) = self.next_system() {
                 self.step_while_parked(Input::Message(message));
+                if self.cell.core.protocol().is_held() {
+                    self.rare().may_be_held = true;
+                }
             } else if let Some(timers) = &mut self.timers
                 && let Poll::Ready(timer) = timers.poll_due(cx)
             {
@@ -144,6 +151,9 @@ impl<A: Actor> WhileParked for EffectRunner<A> {
                 self.charge(0);
                 break;
             }
+        }
+        if self.rare.as_ref().is_some_and(|rare| rare.may_be_held) {
+            self.marks_code_that_is_held();
         }
         Poll::Ready(std::mem::take(&mut self.abort))
     }
@@ -231,11 +241,23 @@ impl<A: Actor> EffectRunner<A> {
             return None;
         }
         self.supervised += 1;
-        self.cell.mailbox.take_system()
+        self.cell.mailbox.take_system(&mut self.looked)
     }
 
     fn step_while_parked(&mut self, input: Input<'_, AnyActorRef, Failure>) {
         self.step(input, &mut || unreachable!("the instance is not dropped while its code is parked"));
+    }
+
+    /// Code that is parked may hold siblings up if the actor is suspended, or is to restart or stop.
+    #[cold]
+    fn marks_code_that_is_held(&mut self) {
+        let core = &self.cell.core;
+        let is_held = core.protocol().is_held();
+        if is_held {
+            core.came_to_rest();
+            held_up::is_polled(Arc::as_ptr(&self.cell).cast(), core);
+        }
+        self.rare().may_be_held = is_held;
     }
 
     /// One step of the protocol, and the steps that answer its questions.
@@ -371,7 +393,8 @@ impl<A: Actor> EffectRunner<A> {
     }
 
     /// Puts a control at the tail of the actor's own user lane.
-    pub(super) fn enqueue(&self, control: Control) {
+    pub(super) fn enqueue(&mut self, control: Control) {
+        self.looked = false;
         // The lane is open, because only this cell closes its mailbox.
         let _open = self.cell.mailbox.push_control(control);
     }

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::task::Waker;
 use std::time::Duration;
 
 use tokio::sync::Notify;
@@ -26,6 +27,8 @@ pub(super) struct Rare {
     /// The seat, if the actor is a child that has a key.
     seat: OnceLock<Arc<dyn AnySeat>>,
     waits: Waits,
+    /// The code of siblings that is woken when the actor has come to rest.
+    at_rest: Mutex<Vec<Waker>>,
     /// The queue of a durable mailbox.
     #[cfg(feature = "durable")]
     outlet: OnceLock<Arc<crate::durable::Outlet>>,
@@ -61,6 +64,12 @@ impl Rare {
         };
         drop(end);
         drop(old);
+    }
+
+    #[cold]
+    fn wake_at_rest(&self) {
+        let waiting = std::mem::take(&mut *self.at_rest.lock().unwrap_or_else(PoisonError::into_inner));
+        waiting.into_iter().for_each(Waker::wake);
     }
 
     fn reason(&self) -> Option<EndReason> {
@@ -152,6 +161,7 @@ impl Core {
     pub(super) fn announce_stop(&self) {
         if let Some(rare) = self.rare_so_far() {
             rare.stopping.notify_waiters();
+            rare.wake_at_rest();
             if let Some(seat) = rare.seat.get() {
                 seat.leaving(self.uid);
             }
@@ -216,6 +226,31 @@ impl Core {
     /// The actors that this actor's code waits for, as far as this build records them.
     pub(crate) fn waits_for(&self) -> Vec<AnyActorRef> {
         self.rare_so_far().map_or_else(Vec::new, |rare| rare.waits.whom())
+    }
+
+    /// Wakes this code when the actor has come to rest. Returns whether it will: an actor that has stopped itself
+    /// and needs nothing else ends anyway.
+    pub(crate) fn wakes_at_rest(&self, code: &Waker) -> bool {
+        let Some(rare) = self.rare() else { return false };
+        let code = code.clone();
+        let mut waiting = rare.at_rest.lock().unwrap_or_else(PoisonError::into_inner);
+        let spare = if waiting.iter().any(|known| known.will_wake(&code)) {
+            Some(code)
+        } else {
+            waiting.push(code);
+            None
+        };
+        drop(waiting);
+        drop(spare);
+        true
+    }
+
+    /// Wakes the code that waits until this actor has come to rest.
+    #[inline]
+    pub(super) fn came_to_rest(&self) {
+        if let Some(rare) = self.rare_so_far() {
+            rare.wake_at_rest();
+        }
     }
 
     /// Before anybody can reach this cell.

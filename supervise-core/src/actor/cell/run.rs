@@ -17,7 +17,7 @@ use std::task::{Context as TaskContext, Poll};
 pub(super) use self::messages::Interrupt;
 pub use self::messages::StashOverflow;
 #[cfg(feature = "durable")]
-pub(super) use self::stored::begin;
+pub(super) use self::stored::{begin, may_begin};
 use super::Cell;
 use super::effect_runner::EffectRunner;
 use super::user_code::{self, Broken};

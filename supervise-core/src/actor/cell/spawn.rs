@@ -153,8 +153,10 @@ impl<M: Send + 'static> Cell<M> {
         props: &Props<A>,
     ) -> Arc<Self> {
         let system = Arc::clone(&parent.core().system);
-        let core = Core::new(name.clone(), id, Some(parent.clone()), system, props.description(), protocol);
-        let cell = Arc::new(Self { core, mailbox: Mailbox::new(props.mailbox) });
+        let cell = Arc::new(Self {
+            mailbox: Mailbox::new(props.mailbox),
+            core: Core::new(name.clone(), id, Some(parent.clone()), system, props.description(), protocol),
+        });
         let own = props.asks_wait();
         if own.is_some() || cell.core.system.ask_timeout().is_some() {
             cell.limit_asks(own);

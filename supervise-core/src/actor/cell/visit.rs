@@ -17,11 +17,19 @@ use crate::failure::Failure;
 type Erased = dyn FnOnce(&mut dyn Any, &mut dyn Any) -> Result<(), Failure> + Send;
 
 /// A visit that has been sent, without the actor's type.
-pub(crate) struct Visit {
+pub struct Visit {
     run: Box<Erased>,
 }
 
 impl Visit {
+    /// The end of a drain: `drain` drains the actor's children.
+    pub(crate) fn to_drain<A: Actor>(drain: fn(&mut A, &mut Context<A>)) -> Self {
+        Self::new(move |instance, ctx| {
+            drain(instance, ctx);
+            Ok(())
+        })
+    }
+
     fn new<A: Actor>(visit: impl FnOnce(&mut A, &mut Context<A>) -> Result<(), Failure> + Send + 'static) -> Self {
         Self {
             run: Box::new(move |instance, ctx| match (instance.downcast_mut(), ctx.downcast_mut()) {
@@ -48,6 +56,14 @@ impl<A: Actor> ActorRef<A> {
         let visit = Visit { run: Box::new(move |_, _| Err(failure)) };
         if let Err(visit) = self.to_any().0.push_control(Control::Visit(visit)) {
             drop_because(AskError::Stopped, visit);
+        }
+    }
+
+    /// Drains the actor once more, if it is being drained. A new instance calls this when it starts, because its predecessor may have
+    /// taken up the end of the drain.
+    pub(crate) fn go_on_draining(&self) {
+        if self.mailbox().refuses_messages() {
+            self.stop_when_drained();
         }
     }
 

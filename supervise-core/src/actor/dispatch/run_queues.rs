@@ -17,6 +17,7 @@
 mod loom_tests;
 
 use std::collections::VecDeque;
+use std::ops::Deref;
 use std::sync::OnceLock;
 use std::task::{Context, Poll, Waker};
 
@@ -25,13 +26,26 @@ use crate::base::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The queues of tasks `T`, one for each carrier.
 pub(super) struct RunQueues<T> {
-    carriers: Box<[Carrier<T>]>,
+    carriers: Box<[Apart<Carrier<T>>]>,
     /// A bit for each carrier that sleeps or is about to, and that has not been claimed.
-    asleep: Box<[AtomicUsize]>,
+    asleep: Box<[Apart<AtomicUsize>]>,
     /// The system has ended: the carriers are not needed any more.
     over: AtomicBool,
     /// Which queue takes the next task from outside when no carrier sleeps.
-    next: AtomicUsize,
+    next: Box<Apart<AtomicUsize>>,
+}
+
+/// A value on cache lines of its own, so that a thread that writes it does not slow down those that use its neighbours. Processors
+/// fetch lines of 64 bytes in pairs.
+#[repr(align(128))]
+struct Apart<T>(T);
+
+impl<T> Deref for Apart<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
 }
 
 struct Carrier<T> {
@@ -88,10 +102,10 @@ const BITS: usize = usize::BITS as usize;
 impl<T> RunQueues<T> {
     pub(super) fn new(carriers: usize) -> Self {
         Self {
-            carriers: (0..carriers).map(|_| Carrier::new()).collect(),
-            asleep: (0..carriers.div_ceil(BITS)).map(|_| AtomicUsize::new(0)).collect(),
+            carriers: (0..carriers).map(|_| Apart(Carrier::new())).collect(),
+            asleep: (0..carriers.div_ceil(BITS)).map(|_| Apart(AtomicUsize::new(0))).collect(),
             over: AtomicBool::new(false),
-            next: AtomicUsize::new(0),
+            next: Box::new(Apart(AtomicUsize::new(0))),
         }
     }
 
@@ -175,7 +189,7 @@ impl<T> RunQueues<T> {
 
     /// Whether all carriers may be blocked, if none of them sleeps.
     pub(super) fn busy(&self) -> Look {
-        let comes = |carrier: &Carrier<T>| {
+        let comes = |carrier: &Apart<Carrier<T>>| {
             let phase = carrier.phase.load(Ordering::Relaxed);
             phase == Phase::Called as u8 || phase == Phase::Yielded as u8
         };
@@ -189,7 +203,7 @@ impl<T> RunQueues<T> {
 
     /// Whether a task waits in any queue: a hint.
     fn any_waits(&self) -> bool {
-        self.carriers.iter().any(Carrier::has_some)
+        self.carriers.iter().any(|carrier| carrier.has_some())
     }
 
     // ---- the carriers ---------------------------------------------------------------------------------------------
@@ -228,13 +242,13 @@ impl<T> RunQueues<T> {
 
     /// Takes a task for a spare, which has no queue.
     pub(super) fn take_any(&self) -> Option<Taken<T>> {
-        let taken = self.carriers.iter().find_map(Carrier::take_first)?;
+        let taken = self.carriers.iter().find_map(|carrier| carrier.take_first())?;
         Some(Taken { more: taken.more || self.any_waits(), ..taken })
     }
 
     fn others(&self, me: usize) -> impl Iterator<Item = &Carrier<T>> {
         let (before, from) = self.carriers.split_at(me);
-        from[1..].iter().chain(before)
+        from[1..].iter().chain(before).map(|carrier| &**carrier)
     }
 
     /// Takes the older half of another carrier's queue. Returns the first task of it.
@@ -285,7 +299,7 @@ impl<T> RunQueues<T> {
         self.over.store(true, Ordering::Release);
         fence(Ordering::SeqCst);
         // A carrier without a waker has not slept yet, and sees that it is over before it does.
-        self.carriers.iter().for_each(Carrier::wake);
+        self.carriers.iter().for_each(|carrier| carrier.wake());
     }
 
     pub(super) fn is_over(&self) -> bool {
@@ -339,10 +353,12 @@ impl<T> Carrier<T> {
         Ok(self.set_waiting(&queue))
     }
 
+    #[inline]
     fn take_first(&self) -> Option<Taken<T>> {
-        if !self.has_some() {
-            return None;
-        }
+        if self.has_some() { self.take_waiting() } else { None }
+    }
+
+    fn take_waiting(&self) -> Option<Taken<T>> {
         let mut queue = self.lock();
         let task = queue.tasks.pop_front()?;
         Some(Taken { task, more: self.set_waiting(&queue) > 0 })

@@ -13,7 +13,7 @@ use crate::actor::definition::Actor;
     message = "a request is not a future: it becomes one by `.await`",
     label = "this request is not awaited",
     note = "for `r.fetch(id)` write `async {{ r.fetch(id).await }}`; for a task, let the block own a clone of the ref: `let r = r.clone(); tokio::spawn(async move {{ r.fetch(id).await }})`",
-    note = "in a handler, `ctx.pipe(async move {{ r.fetch(id).await }}, |me, reply| me.fetched(reply))` sends the reply to this actor as a message"
+    note = "in a handler with the parameter `ctx: &mut Context<Self>`, `ctx.pipe(async move {{ r.fetch(id).await }}, |me, reply| me.fetched(reply))` sends the reply to this actor as a message"
 )]
 pub trait AwaitedInAnAsyncBlock {}
 

@@ -47,10 +47,14 @@ impl<A: Actor> ActorRef<A> {
     /// Tells a durable actor, or asks it without waiting for acceptance.
     #[cold]
     pub(in crate::actor) fn tell_stored(&self, message: A::Message) -> Result<(), SendError<A::Message>> {
+        self.tell_keyed(message, None)
+    }
+
+    fn tell_keyed(&self, message: A::Message, key: Option<String>) -> Result<(), SendError<A::Message>> {
         match self.way(&message) {
             Ok(Way::Transient) => self.push(message),
             Ok(Way::Stored(outlet, encoded)) => {
-                let order = HandOver { is_told: true, ..HandOver::new(self, outlet, encoded, message) };
+                let order = HandOver { is_told: true, key, ..HandOver::new(self, outlet, encoded, message) };
                 order.at_once().map_err(|message| SendError::new(message, SendErrorReason::MailboxFull))
             }
             Err(AcceptError::Stopped) => {
@@ -94,7 +98,8 @@ impl<'a, A: Actor> HandOver<'a, A> {
     fn into_handed_over(self) -> HandedOver {
         let Self { to, outlet, kind, body, message, key, receipt, is_told } = self;
         let held = Held::new(Box::new(Copy { message, to: to.clone(), is_told }), receipt);
-        HandedOver { outlet, kind, body, accepted_at: SystemTime::now(), key, held, is_told }
+        let key = key.map(Into::into);
+        HandedOver { outlet, owner: None, kind, body, accepted_at: SystemTime::now(), key, held, is_told }
     }
 
     /// Gives the message back if there is no room.
@@ -126,26 +131,30 @@ impl<'a, A: Actor> HandOver<'a, A> {
 
     /// Hands the message over when there is room.
     async fn when_room(self) -> Result<(), (AcceptError, HandedOver)> {
-        let outlet = Arc::clone(&self.outlet);
-        let mut handed_over = self.into_handed_over();
-        loop {
-            // Both before the attempt, so that no room is missed.
-            let (mut fewer, mut smaller) = (pin!(outlet.has_room()), pin!(outlet.inbox.has_room()));
-            fewer.as_mut().enable();
-            smaller.as_mut().enable();
-            if outlet.refuses() {
-                return Err((AcceptError::Stopped, handed_over));
-            }
-            match outlet.inbox.hand_over(handed_over) {
-                Ok(()) => return Ok(()),
-                Err(back) => handed_over = back,
-            }
-            poll_fn(|cx| {
-                let fewer = fewer.as_mut().poll(cx).is_ready();
-                if smaller.as_mut().poll(cx).is_ready() || fewer { Poll::Ready(()) } else { Poll::Pending }
-            })
-            .await;
+        when_room(self.into_handed_over()).await
+    }
+}
+
+/// Hands a message over when there is room.
+pub(super) async fn when_room(mut handed_over: HandedOver) -> Result<(), (AcceptError, HandedOver)> {
+    let outlet = Arc::clone(&handed_over.outlet);
+    loop {
+        // Both before the attempt, so that no room is missed.
+        let (mut fewer, mut smaller) = (pin!(outlet.has_room()), pin!(outlet.inbox.has_room()));
+        fewer.as_mut().enable();
+        smaller.as_mut().enable();
+        if outlet.refuses() {
+            return Err((AcceptError::Stopped, handed_over));
         }
+        match outlet.inbox.hand_over(handed_over) {
+            Ok(()) => return Ok(()),
+            Err(back) => handed_over = back,
+        }
+        poll_fn(|cx| {
+            let fewer = fewer.as_mut().poll(cx).is_ready();
+            if smaller.as_mut().poll(cx).is_ready() || fewer { Poll::Ready(()) } else { Poll::Pending }
+        })
+        .await;
     }
 }
 
@@ -196,7 +205,10 @@ impl<'a, A: Durable + Actor, T: Send + 'static> Request<'a, A, T> {
 }
 
 /// A request whose message has a key, see [`Request::key`].
-#[must_use = "nothing has been sent yet: `.accepted().await` stores it"]
+///
+/// `.await` asks. If the message is known, its asker gets [`AskError::Unanswered`](crate::AskError::Unanswered): the reply went to
+/// the first one.
+#[must_use = "nothing has been sent yet: `.accepted().await` stores it, `.tell()` hands it over, `.await` asks"]
 pub struct Keyed<'a, A: Actor, T> {
     request: Request<'a, A, T>,
     key: String,
@@ -215,6 +227,25 @@ impl<A: Durable + Actor, T: Send + 'static> Keyed<'_, A, T> {
     pub async fn accepted(self) -> Result<(), AcceptError> {
         accepted(self.request.to, self.request.message, Some(self.key)).await
     }
+
+    /// Hands the message over without waiting for anything. Unless it is known, it is stored with the next group. See
+    /// [`Request::tell`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Request::tell`].
+    pub fn tell(self) -> Result<(), SendError<A::Message>> {
+        self.request.to.tell_keyed(self.request.message, Some(self.key))
+    }
+}
+
+impl<'a, A: Durable + Actor, T: Send + 'static> IntoFuture for Keyed<'a, A, T> {
+    type Output = Result<T, AskError>;
+    type IntoFuture = Asking<'a, T>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        self.request.ask_keyed(self.key)
+    }
 }
 
 impl<A: Actor, T> fmt::Debug for Keyed<'_, A, T> {
@@ -224,12 +255,13 @@ impl<A: Actor, T> fmt::Debug for Keyed<'_, A, T> {
 }
 
 /// An ask of a durable actor: its message is stored, then it waits for the answer.
-pub(in crate::actor) type Asking<'a, T> = Pin<Box<dyn Future<Output = Result<T, AskError>> + Send + 'a>>;
+pub type Asking<'a, T> = Pin<Box<dyn Future<Output = Result<T, AskError>> + Send + 'a>>;
 
 pub(in crate::actor) fn asking<A: Actor, T: Send + 'static>(
     to: &ActorRef<A>,
     message: A::Message,
     answer: Answer<T>,
+    key: Option<String>,
 ) -> Asking<'_, T> {
     Box::pin(async move {
         match to.way(&message) {
@@ -237,7 +269,8 @@ pub(in crate::actor) fn asking<A: Actor, T: Send + 'static>(
                 to.push_when_room_or_refuse(message)?;
             }
             Ok(Way::Stored(outlet, encoded)) => {
-                if let Err((why, handed_over)) = HandOver::new(to, outlet, encoded, message).when_room().await {
+                let order = HandOver { key, ..HandOver::new(to, outlet, encoded, message) };
+                if let Err((why, handed_over)) = order.when_room().await {
                     handed_over.held.refuse(&why);
                 }
             }

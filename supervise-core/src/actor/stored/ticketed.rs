@@ -30,6 +30,12 @@ impl Ticketed {
         self.parts.lock().unwrap_or_else(PoisonError::into_inner).1.clone()
     }
 
+    /// Whether no other process can have the queue of the message.
+    pub(in crate::actor) fn may_begin(&self) -> bool {
+        let parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
+        parts.0.as_ref().is_none_or(|ticket| ticket.may_begin())
+    }
+
     pub(in crate::actor) fn is_asked(&self) -> bool {
         self.parts.lock().unwrap_or_else(PoisonError::into_inner).1.is_some()
     }

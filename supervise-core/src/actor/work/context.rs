@@ -155,7 +155,7 @@ impl<A: Actor> Context<A> {
         mut factory: F,
     ) -> Result<ActorRef<Task<<Fut::Output as TaskOutput>::Cause>>, SpawnError>
     where
-        F: FnMut() -> Fut + Send + 'static,
+        F: FnMut() -> Fut + Send + 'static, // runs at each restart: `let url = url.clone(); move || poll(url.clone())`
         Fut: Future<Output: TaskOutput> + Send + 'static,
         <Fut::Output as TaskOutput>::Cause: DecidedBy<A>,
     {

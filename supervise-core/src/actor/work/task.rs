@@ -75,7 +75,7 @@ impl<C> fmt::Debug for Task<C> {
 #[diagnostic::on_unimplemented(
     message = "a task returns `()` or `Result<(), E>`, not `{Self}`",
     label = "nobody receives this value",
-    note = "to send a value to the actor itself, use `ctx.pipe(future, |me, value| me.handler(value))`"
+    note = "to send a value to the actor itself, use `ctx.pipe(future, |me, value| me.handler(value))` in a method with the parameter `ctx: &mut Context<Self>`"
 )]
 pub trait TaskOutput {
     /// Stands for what the task can fail with, see [`DecidedBy`].

@@ -96,6 +96,29 @@ impl Gathered {
         }
     }
 
+    /// A queue was lost. Takes out what concerns it, and returns the messages that are not stored and the controls.
+    pub(super) fn forget(&mut self, term: u64, queue: QueueId) -> (Vec<HandedOver>, Vec<Late>) {
+        let (mut messages, mut controls) = (Vec::new(), Vec::new());
+        for (change, then) in std::mem::take(&mut self.items) {
+            match then {
+                Then::Nothing if matches!(&change, Some(Change::Handled(id)) if id.queue == queue) => {}
+                Then::Charged { outlet, .. } | Then::Quarantined { outlet, .. } | Then::Released { outlet }
+                    if outlet == term => {}
+                Then::Control { outlet, control } if outlet == term => controls.push(control),
+                Then::Appended(message) if message.outlet.term() == term => {
+                    self.bytes -= message.bytes();
+                    messages.push(message);
+                }
+                then => self.items.push((change, then)),
+            }
+        }
+        if self.items.is_empty() {
+            // Nothing is due any more.
+            *self = Self::default();
+        }
+        (messages, controls)
+    }
+
     pub(super) fn append(&mut self, queue: QueueId, mut message: HandedOver) {
         self.bytes += message.bytes();
         let append = Append {
@@ -103,7 +126,7 @@ impl Gathered {
             kind: message.kind.to_string(),
             body: Arc::clone(&message.body),
             accepted_at: message.accepted_at,
-            key: message.key.take(),
+            key: message.key.take().map(Into::into),
         };
         self.add(Change::Append(append), Then::Appended(message));
     }
@@ -175,8 +198,16 @@ impl Writer {
                 Some(Appended::Stored(seq)) => self.stored(seq, message),
                 Some(Appended::Known) => {
                     message.outlet.give_room();
+                    message.owner.iter().for_each(|owner| owner.give_room());
                     // Its asker gets no answer: the first one with this key does.
                     drop(message.held.stored().and_then(Copied::into_asker));
+                }
+                Some(Appended::Full) => {
+                    message.refuse(&AcceptError::Full("it has no room for the message".into()));
+                }
+                Some(Appended::TooLarge) => {
+                    let text = "it is larger than the store takes";
+                    message.refuse(&AcceptError::NotEncodable(text.into()));
                 }
                 None => message.refuse(&AcceptError::Unknown("the store gave no number".into())),
             },
@@ -235,17 +266,22 @@ impl Writer {
 
     /// A message is durable. It goes into the lane as it is, or it is read again in its turn.
     fn stored(&mut self, seq: Seq, message: HandedOver) {
+        if message.outlet.is_sender() {
+            return self.sent(seq, message);
+        }
         let HandedOver { outlet, kind, body, accepted_at, held, .. } = message;
         let Some(copy) = held.stored() else { return };
-        let Some(entry) = self.queues.get_mut(&outlet.number) else {
+        let Some(entry) = self.queues.get_mut(&outlet.term()) else {
             drop(copy.into_asker());
             return;
         };
+        let foreign = seq.0.saturating_sub(outlet.queue().last().0 + 1);
+        outlet.set_waiting(foreign);
         if !outlet.queue().committed(seq) {
             if let Some(asker) = copy.into_asker() {
                 entry.askers.insert(seq, asker);
             }
-            self.hungry.insert(outlet.number);
+            self.hungry.insert(outlet.term());
             return;
         }
         let stored = Stored {

@@ -6,7 +6,7 @@ use super::super::outlet::Undelivered;
 use super::super::queue::{Fed, Seen, Wanted};
 use super::super::store::{Room, Stored};
 use super::super::ticket::Ticket;
-use super::{Ended, Failure, Fate, MessageId, PAGE_BYTES, Writer, commit};
+use super::{Ended, Failure, Fate, MessageId, PAGE_BYTES, StoreErrorKind, Writer, commit};
 use crate::durable::store::Change;
 
 impl Writer {
@@ -30,6 +30,10 @@ impl Writer {
         let room = Room { messages: wanted.messages, bytes: PAGE_BYTES };
         let mut page = match self.store.page(id, wanted.after, room).await {
             Ok(page) => page,
+            Err(error) if error.kind == StoreErrorKind::Claimed => {
+                self.lose(outlet, &error);
+                return false;
+            }
             Err(error) => {
                 self.hungry.insert(outlet);
                 self.outage(error.to_string()).await;

@@ -23,6 +23,7 @@ impl Writer {
     /// The store has failed. Opens it again, and claims the queues again.
     pub(super) async fn outage(&mut self, text: String) {
         self.is_open = false;
+        self.numbers.clear();
         self.listener.hear(News::Failed(text.clone()));
         self.open_until_it_works(false, Some(text)).await;
         let Some(marks) = self.marks.clone().filter(|_| self.is_open) else { return };
@@ -32,8 +33,14 @@ impl Writer {
         for number in numbers {
             let Some(outlet) = self.queues.get(&number).map(|entry| Arc::clone(&entry.outlet)) else { continue };
             match self.store.claim(&outlet.name).await {
+                Ok(claim) if !claim.was_ours => {
+                    if let Some((outlet, recipient)) = self.forget(number) {
+                        self.install(outlet, recipient, claim);
+                    }
+                    continue;
+                }
                 Ok(claim) => {
-                    let unknown = outlet.queue().reopened(claim.last);
+                    let unknown = outlet.queue().grown(claim.last);
                     outlet.set_waiting(unknown);
                     if let Some(entry) = self.queues.get_mut(&number) {
                         entry.id = claim.queue;
@@ -41,7 +48,13 @@ impl Writer {
                     let marks = Arc::clone(&marks);
                     outlet.set_claimed(Claimed { queue: claim.queue, fence: claim.fence, marks });
                 }
-                Err(error) => self.listener.hear(News::Failed(error.to_string())),
+                Err(error) if error.kind == StoreErrorKind::Broken => {
+                    self.listener.hear(News::Failed(error.to_string()));
+                }
+                Err(error) => {
+                    self.lose(number, &error);
+                    continue;
+                }
             }
             self.hungry.insert(number);
         }

@@ -23,6 +23,8 @@ pub struct Settings {
     pub window: u64,
     /// How many bytes of frames one packet may hold, unless its only frame is larger.
     pub packet: u64,
+    /// How many bytes may wait for a peer that does not process what was sent: answers and news do not wait for the window.
+    pub backlog: u64,
     /// How many asks of the peer may be under way.
     pub asks: usize,
     /// How many watches the peer may have.
@@ -38,6 +40,7 @@ impl Settings {
         acknowledge_within: Time::from_millis(50),
         window: 1 << 20,
         packet: 1 << 16,
+        backlog: 1 << 26,
         asks: 65_536,
         watches: 65_536,
     };

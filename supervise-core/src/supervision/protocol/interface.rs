@@ -25,6 +25,36 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             && !self.is_deciding()
     }
 
+    /// Whether the actor is suspended, or waits for the return of its code to restart or stop.
+    pub fn is_held(&self) -> bool {
+        self.suspended > 0 || self.pending.is_some()
+    }
+
+    /// Whether user code is out, or is about to be called.
+    pub fn runs_code(&self) -> bool {
+        self.out.is_some() || self.wanted.is_some()
+    }
+
+    /// Whether the child `later` is suspended and goes on only after the running code of its sibling `first` has returned, because both
+    /// restart with one group of declared children. Its `Suspend` may still be on its way.
+    ///
+    /// Rule 14.8.
+    pub fn restarts_after(&self, later: ChildId, first: ChildId) -> bool {
+        let (Some(fields), Some(children)) = (&self.fields, &self.children) else { return false };
+        let schedule = |child| children.find(child)?.delayed().map(|delayed| delayed.schedule);
+        let is_delayed = || schedule(later).is_some_and(|of_group| schedule(first) == Some(of_group));
+        let is_field = |child| fields.field_of(child).is_some();
+        fields.restart_in_turn(later, first) || (is_field(later) && is_field(first) && is_delayed())
+    }
+
+    /// Whether the child `later` is asked to stop only after its sibling `first` has ended.
+    ///
+    /// Rules 14.4 and 14.8.
+    pub fn stops_after(&self, later: ChildId, first: ChildId) -> bool {
+        let is_in_line = self.fields.as_ref().is_some_and(|fields| fields.is_in_line(later));
+        is_in_line && self.is_dying(first)
+    }
+
     /// Whether the actor ended.
     pub fn has_ended(&self) -> bool {
         matches!(self.phase, Phase::Ended)

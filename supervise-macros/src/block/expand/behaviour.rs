@@ -158,7 +158,6 @@ fn parameters(block: &Block) -> TokenStream {
     }
 }
 
-/// Imports the traits for the conversion of errors.
 pub(super) fn tiers(krate: &Path) -> TokenStream {
     quote_spanned! {Span::mixed_site()=>
         #[allow(unused_imports)]

@@ -11,6 +11,7 @@ use crate::block::model::{Block, Handler};
 use crate::block::parse::stored;
 use crate::generics::derivation;
 use crate::grammar::Argument;
+use crate::settings::written;
 use crate::spans::{self, located};
 
 /// `FeedMessage`
@@ -50,6 +51,24 @@ pub(super) fn message(block: &Block) -> TokenStream {
             #variants
         }
     }
+}
+
+/// Refuses messages that are less visible than their actor. rustc's own error does not say what to write.
+pub(super) fn visible(block: &Block) -> Option<TokenStream> {
+    let Block { krate, reference, generics, arguments, name, .. } = block;
+    let vis = arguments.vis.value.as_ref()?;
+    if matches!(vis, Visibility::Public(_)) || !generics.params.is_empty() {
+        return None;
+    }
+    let vis_text = written(vis);
+    let text = format!(
+        "`{name}` is `pub`, and its messages must not be less visible: remove `vis = {vis_text}`, or write `{vis_text} struct {name}`"
+    );
+    let here = Span::mixed_site().located_at(spans::of(vis));
+    let krate = spans::path_at(krate, here);
+    Some(quote_spanned! {here=>
+        const _: () = ::core::assert!(!<#reference as #krate::__private::MigrationHints>::__PUBLIC, #text);
+    })
 }
 
 fn derives(argument: &Argument<Vec<Path>>) -> TokenStream {

@@ -8,6 +8,7 @@ use crate::block::model::{Batch, Field, Reply, reported};
 use crate::errors::Errors;
 use crate::grammar::arguments::HandlerArguments;
 use crate::settings::{Setting, written};
+use crate::spelling::joined;
 
 /// The type of all replies to a batch, as far as it is written: of an alias with one argument, that is the argument.
 pub(crate) fn replies(reply: &Reply) -> Option<&Type> {
@@ -32,6 +33,14 @@ pub(crate) fn each(replies: &Type) -> Option<&Type> {
     match last_segment(replies) {
         Some((name, types)) if name == "Vec" && types.len() == 1 => Some(types[0]),
         _ => None,
+    }
+}
+
+/// The `T` of a `Vec<T>`, and any other type itself.
+fn element(ty: &Type) -> &Type {
+    match last_segment(ty) {
+        Some((name, types)) if name == "Vec" && types.len() == 1 => types[0],
+        _ => ty,
     }
 }
 
@@ -73,15 +82,15 @@ pub(super) fn batch(
     }
     if let Some(redeliver) = arguments.redeliver.given() {
         errors.add(redeliver.error(
-            "a batch is not delivered again, because one message that fails would fail the others each time: remove \
-             `redeliver`, and answer each message by itself, or let another actor handle the whole batch as one message",
+            "remove `redeliver`: a batch is not delivered again, because one message that fails would fail the others each time",
         ));
     }
     if let Reply::Later(later) = reply {
         let message = format!(
-            "a batch answers each of its messages with what `{}` returns: return a `Vec` with one reply for each, or take the reply \
-             slot and remove `batch`",
-            signature.ident
+            "a batch answers each of its messages with what `{}` returns: remove this parameter and return a `Vec<{}>` with one \
+             reply for each, or remove `batch` and handle one message at a time",
+            signature.ident,
+            written(&later.ty)
         );
         errors.at(&later.ty, message);
     }
@@ -89,23 +98,39 @@ pub(super) fn batch(
         && each(replies).is_none()
     {
         let ty = written(replies);
+        let all = match reply {
+            Reply::Fallible(fallible) => {
+                written(&fallible.returned).replacen(&format!("<{ty}"), &format!("<Vec<{ty}>"), 1)
+            }
+            _ => format!("Vec<{ty}>"),
+        };
         let message = format!(
-            "each message of the batch needs a reply: return nothing, or a `Vec<{ty}>` with one for each, in their order (or a \
-             `Result` of these)"
+            "each message of the batch has its own asker: return a `{all}` with one reply for each, in their order, or nothing if \
+             the askers need no answer"
         );
         errors.at(replies, message);
     }
     let [field] = fields else {
-        let message = format!(
-            "`{}` handles several messages in one call: take one argument, a `Vec` with an element for each message (several values are a tuple \
-             or a struct)",
-            signature.ident
-        );
+        let mend = match &*fields {
+            [] => "take one argument, such as `values: Vec<u32>`, with an element for each message, or remove `batch`".to_owned(),
+            [first, ..] => {
+                let types: Vec<String> = fields.iter().map(|field| written(element(&field.ty))).collect();
+                let types: Vec<&str> = types.iter().map(String::as_str).collect();
+                format!(
+                    "take one argument, `{}: Vec<({})>`, with an element for each message",
+                    first.ident,
+                    joined(&types, ", ")
+                )
+            }
+        };
+        let message = format!("`{}` handles several messages in one call: {mend}", signature.ident);
         errors.at(&signature.ident, message);
         return Some(Batch { size: arguments.batch.value.unwrap_or(1) });
     };
     match last_segment(&field.ty) {
         Some((name, types)) if name == "Vec" && types.len() == 1 => field.ty = types[0].clone(),
+        // The type has a mistake of its own.
+        _ if written(&field.ty) == written(&reported(mistakes, &field.ty)) => {}
         _ => {
             let ty = written(&field.ty);
             let message = format!(

@@ -3,6 +3,7 @@
 //!
 //! Bodies are looked at as tokens. What is refused here never compiles.
 
+use heck::ToSnakeCase;
 use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::{FnArg, Pat, Path, Signature};
@@ -17,7 +18,7 @@ use crate::spelling::joined;
 use crate::value::this;
 
 /// Refuses mistakes in the method's body, and mends them where it can, so that rustc does not report them as well.
-pub(super) fn check(krate: &Path, method: &mut Method, errors: &mut Errors) {
+pub(super) fn check(krate: &Path, message: &Ident, method: &mut Method, errors: &mut Errors) {
     let TokenTree::Group(body) = &method.body else { return };
     let (context, is_parameter) = context(&method.signature);
     let mut uses = Uses { context: &context, first: None, may_bind: false };
@@ -37,8 +38,21 @@ pub(super) fn check(krate: &Path, method: &mut Method, errors: &mut Errors) {
         method.attrs.extend(attributes::ours(quote!(#[allow(unreachable_code, unused_variables)])));
         return;
     }
+    let message = &message.to_string();
     let context = if uses.may_bind { None } else { Some(context.as_str()) };
-    if let Some(corrected) = (Calls { context, errors }).correct(body.stream()) {
+    let parameter = if is_parameter {
+        String::new()
+    } else {
+        format!(", with the context among the parameters, {}", with_context(&method.signature))
+    };
+    let mut calls = Calls { context, message, parameter: &parameter, is_dead: false, errors };
+    let corrected = calls.correct(body.stream());
+    if calls.is_dead {
+        let mut dead = quote_spanned!(Span::mixed_site()=> ::core::unreachable!(););
+        dead.extend(corrected.unwrap_or_else(|| body.stream()));
+        method.body = with_content(body, dead);
+        method.attrs.extend(attributes::ours(quote!(#[allow(unreachable_code, unused_variables)])));
+    } else if let Some(corrected) = corrected {
         method.body = with_content(body, corrected);
     }
 }
@@ -58,22 +72,28 @@ fn context(signature: &Signature) -> (String, bool) {
 
 fn no_context(signature: &Signature) -> String {
     let name = &signature.ident;
-    let mut inputs = Vec::new();
     for input in &signature.inputs {
-        match input {
-            FnArg::Typed(typed) if is_context(&typed.ty) => {
-                return format!(
-                    "the context is called `{}` in `{name}`: write `ctx: {}` among the parameters",
-                    written(&typed.pat),
-                    written(&typed.ty)
-                );
-            }
-            input => inputs.push(written(input).replace(" : ", ": ")),
+        if let FnArg::Typed(typed) = input
+            && is_context(&typed.ty)
+        {
+            return format!(
+                "the context is called `{}` in `{name}`: write `ctx: {}` among the parameters",
+                written(&typed.pat),
+                written(&typed.ty)
+            );
         }
     }
+    format!("`{name}` does not take the context: write {}", with_context(signature))
+}
+
+/// The method's signature with the context.
+fn with_context(signature: &Signature) -> String {
+    let is_other = |input: &&FnArg| !matches!(input, FnArg::Typed(typed) if is_context(&typed.ty));
+    let mut inputs: Vec<String> =
+        signature.inputs.iter().filter(is_other).map(|input| written(input).replace(" : ", ": ")).collect();
     inputs.push("ctx: &mut Context<Self>".to_owned());
     let inputs: Vec<&str> = inputs.iter().map(String::as_str).collect();
-    format!("`{name}` does not take the context: write `fn {name}({})`", joined(&inputs, ", "))
+    format!("`fn {}({})`", signature.ident, joined(&inputs, ", "))
 }
 
 fn with_content(group: &Group, content: TokenStream) -> TokenTree {
@@ -139,6 +159,12 @@ fn is_called(token: Option<&TokenTree>) -> bool {
 struct Calls<'a> {
     /// The name of the context, if it is certainly the context.
     context: Option<&'a str>,
+    /// The name of the message enum.
+    message: &'a str,
+    /// What to add to the parameters for the context, if it is missing.
+    parameter: &'a str,
+    /// Whether rustc would report the borrow of `self` once more.
+    is_dead: bool,
     errors: &'a mut Errors,
 }
 
@@ -192,7 +218,8 @@ impl Calls<'_> {
                 return Some(Ident::new("spawn_anonymous", name.span()));
             }
             "spawn" | "spawn_anonymous" => self.refuse_factory(arguments),
-            "pipe" | "try_pipe" => self.refuse_work(arguments),
+            "attach" | "try_attach" | "blocking" | "try_blocking" | "at_end" => self.refuse_message(arguments),
+            "pipe" | "try_pipe" => self.refuse_work(context, name, arguments),
             _ => {}
         }
         None
@@ -201,20 +228,53 @@ impl Calls<'_> {
     /// A task of tokio's.
     fn refuse_task(&mut self, arguments: &Group) {
         if let Some(this) = self_in_async(&arguments.stream()) {
-            let message = "a task outlives the handler and cannot use `self`: clone what it reads into variables before, and let it end in a \
-                           message, `ctx.pipe(async move { .. }, |me, value| me.store(value))`, whose handler \
-                           `#[handler] fn store(&mut self, value: T)` changes `self`";
+            let message = format!(
+                "a task outlives the handler and cannot use `self`: clone what it reads into variables before, and write \
+                 `{}.pipe(async move {{ .. }}, |me, value| me.store(value))` in place of `tokio::spawn(..)`{}; the output of the future goes \
+                 to `#[handler] fn store(&mut self, value: T)`, which changes `self`",
+                self.context.unwrap_or("ctx"),
+                self.parameter
+            );
             self.errors.at_span(this, message);
+            self.is_dead = true;
         }
     }
 
     /// A future that becomes a message.
-    fn refuse_work(&mut self, arguments: &Group) {
+    fn refuse_work(&mut self, context: &str, name: &Ident, arguments: &Group) {
+        self.refuse_message(arguments);
+        if split(arguments.stream(), ',').len() == 1 {
+            let message = format!(
+                "`{name}` needs the message that the output becomes: write `{context}.{name}(.., |me, value| me.loaded(value))`, where \
+                 `#[handler] fn loaded(&mut self, value: T)` gets the output"
+            );
+            self.errors.at(name, message);
+        }
         if let Some(this) = self_in_async(&arguments.stream()) {
             let message = "a piped future outlives the handler and cannot use `self`: clone what it uses into variables before, such as a \
                            ref with `let feed = self.feed.clone();` (`self.feed.actor()` if it is a declared child), and write \
                            `async move { feed.fetch().await }`";
             self.errors.at_span(this, message);
+            self.is_dead = true;
+        }
+    }
+
+    /// A closure that makes a message in place of a request.
+    fn refuse_message(&mut self, arguments: &Group) {
+        let tokens: Vec<TokenTree> = arguments.stream().into_iter().collect();
+        for at in 1..tokens.len() {
+            let made = is_word(tokens.get(at), self.message) && is(tokens.get(at - 1), '|');
+            if made
+                && is(tokens.get(at + 1), ':')
+                && let Some(TokenTree::Ident(variant)) = tokens.get(at + 3)
+            {
+                let handler = variant.to_string().to_snake_case();
+                let said = format!(
+                    "this closure makes a request, and not a message as a value: call the handler on its first parameter, \
+                     `|me, value| me.{handler}(value)`"
+                );
+                self.errors.at(&tokens[at], said);
+            }
         }
     }
 
@@ -242,6 +302,7 @@ impl Calls<'_> {
                     "a factory outlives this method, because it runs at each restart, and cannot use `self`: {mend}"
                 );
                 self.errors.at_span(this, message);
+                self.is_dead = true;
             }
         }
     }
@@ -313,7 +374,8 @@ mod tests {
         };
         let krate = syntax::read(quote!(::supervise), syn::parse::Parse::parse).expect("a path");
         let mut errors = Errors::new();
-        check(&krate, &mut method, &mut errors);
+        let message = Ident::new("FeedMessage", Span::call_site());
+        check(&krate, &message, &mut method, &mut errors);
         (errors.finish().map_or_else(String::new, |error| error.to_string()), method.body.to_string())
     }
 
@@ -330,6 +392,13 @@ mod tests {
             (TAKES, "ctx.spawn(\"a\", || Feed { b: self.b.clone() })?;", "write `let b = self.b.clone();` before"),
             (TAKES, "ctx.spawn_anonymous(|| self.feed());", "copy what it needs into a variable before"),
             (TAKES, "ctx.spawn(\"a\", |_| Feed)?;", "a factory takes no parameters: write `|| ..`"),
+            (TAKES, "ctx.pipe(load(), |_, a| FeedMessage::Set { a });", "`|me, value| me.set(value)`"),
+            (
+                TAKES,
+                "ctx.blocking(move || hash(b), move |_, a| FeedMessage::Set { a });",
+                "`|me, value| me.set(value)`",
+            ),
+            (TAKES, "ctx.pipe(self.load());", "`pipe` needs the message that the output becomes"),
             (TAKES_NOT, "tokio::spawn(async move { self.a = 1; });", "a task outlives the handler"),
             (TAKES_NOT, "tokio::task::spawn(async { f(self) });", "a task outlives the handler"),
             (
@@ -348,6 +417,7 @@ mod tests {
         for (signature, body) in [
             (TAKES, "ctx.stop(&feed); ctx.spawn(self.name(), || Feed)?; ctx.spawn(\"a\", move || Feed { b })?;"),
             (TAKES, "end(ctx); self.a.ctx.stop(); other.stop(); stop();"),
+            (TAKES, "ctx.pipe(load(), |me, a| me.set(FeedMessage::Set { a })); ctx.pipe(load(), FeedRef::set);"),
             (TAKES, "let stop = |ctx: &mut Watcher| ctx.stop();"),
             (TAKES, "ctx.pipe(self.client.clone().fetch(), |me, a| me.set(a));"),
             (TAKES_NOT, "let ctx = 1; ctx.max(2);"),

@@ -9,7 +9,7 @@ use syn::{Attribute, FnArg, GenericArgument, LitInt, Meta, Pat, PatType, ReturnT
 use super::types::{
     borrowed, check_context, each_argument, each_held, is_called, is_context, is_unit, last_segment, without_self,
 };
-use super::{batch, check_signature};
+use super::{batch, check_signature, concrete};
 use crate::attributes;
 use crate::block::model::{Fallible, Field, Handler, Later, Mistake, Outcome, Reply, reported};
 use crate::errors::Errors;
@@ -39,7 +39,8 @@ pub(super) fn handler(
     let before = errors.count();
     check_signature("handler", signature, errors);
     check_receiver(signature, errors);
-    let Inputs { mut fields, call, slot } = inputs(signature, actor, mistakes, errors);
+    let place = if arguments.batch.given().is_some() { Place::Element } else { Place::Argument };
+    let Inputs { mut fields, call, slot } = inputs(signature, place, (actor, mistakes), errors);
     let mut reply = output(signature, actor, mistakes, errors);
     if let Some(slot) = slot {
         reply = Reply::Later(Box::new(later(slot, reply, &signature.ident, errors)));
@@ -97,7 +98,7 @@ pub(crate) fn redeliveries(setting: &Setting, example: &'static str, _: &mut Err
 fn check_receiver(signature: &Signature, errors: &mut Errors) {
     match signature.receiver() {
         None => {
-            let message = "a handler is a method of the actor: make `&self` or `&mut self` its first parameter";
+            let message = "a handler is a method of the actor: make `&mut self` its first parameter, or `&self` if it only reads the actor's fields";
             errors.at(&signature.ident, message);
         }
         Some(receiver) if borrowed(receiver).is_none() => {
@@ -118,7 +119,7 @@ struct Inputs {
     slot: Option<Type>,
 }
 
-fn inputs(signature: &Signature, actor: &Type, mistakes: &Ident, errors: &mut Errors) -> Inputs {
+fn inputs(signature: &Signature, place: Place, (actor, mistakes): (&Type, &Ident), errors: &mut Errors) -> Inputs {
     let (mut fields, mut call, mut slot) = (Vec::new(), Vec::new(), None);
     let mut context = false;
     for input in &signature.inputs {
@@ -126,7 +127,7 @@ fn inputs(signature: &Signature, actor: &Type, mistakes: &Ident, errors: &mut Er
         if is_context(&input.ty) {
             check_context(&input.ty, errors);
             if std::mem::replace(&mut context, true) {
-                errors.at(input, "a handler takes the context only once");
+                errors.at(input, "a handler takes the context only once: remove this parameter");
             }
             call.push(Ident::new("__ctx", Span::mixed_site()));
             continue;
@@ -134,12 +135,15 @@ fn inputs(signature: &Signature, actor: &Type, mistakes: &Ident, errors: &mut Er
         if is_slot(&input.ty) {
             call.push(Ident::new("__reply", Span::mixed_site()));
             if slot.is_some() {
-                errors.at(input, "a handler has one asker and takes its reply slot only once");
+                errors.at(
+                    input,
+                    "a handler has one asker and takes its reply slot only once: remove this parameter",
+                );
             }
             slot = Some(slot_type(&input.ty, actor, mistakes, errors));
             continue;
         }
-        let field = field(input, fields.len(), actor, mistakes, errors);
+        let field = field(input, (fields.len(), place), (actor, mistakes), errors);
         call.push(located(&field.ident));
         fields.push(field);
     }
@@ -165,7 +169,7 @@ fn slot_type(ty: &Type, actor: &Type, mistakes: &Ident, errors: &mut Errors) -> 
     match last_segment(&ty) {
         Some((_, types)) if types.len() == 1 => owned(types[0].clone(), Place::Reply, mistakes, errors),
         _ => {
-            errors.at(&ty, "the reply slot needs the type of the reply: write `ReplyTo<T>`");
+            errors.at(&ty, "the reply slot needs the type of the answer: write it as in `ReplyTo<u32>`");
             reported(mistakes, &ty)
         }
     }
@@ -190,7 +194,12 @@ fn later(ty: Type, returned: Reply, handler: &Ident, errors: &mut Errors) -> Lat
     Later { ty, outcome: Outcome::Nothing }
 }
 
-fn field(input: &PatType, at: usize, actor: &Type, mistakes: &Ident, errors: &mut Errors) -> Field {
+fn field(
+    input: &PatType,
+    (at, place): (usize, Place),
+    (actor, mistakes): (&Type, &Ident),
+    errors: &mut Errors,
+) -> Field {
     if let Some(attribute) = input.attrs.iter().find(|attribute| attribute.path().is_ident("cfg")) {
         let message = "a message has the same fields in every build: put `#[cfg]` on the handler";
         errors.at(attribute, message);
@@ -203,13 +212,17 @@ fn field(input: &PatType, at: usize, actor: &Type, mistakes: &Ident, errors: &mu
             unnamed()
         }
         pattern => {
-            let message = "this parameter becomes a field of the message and needs a name: \
-                           write a name here and the pattern in the handler's body";
+            let message = format!(
+                "this parameter becomes a field of the message and needs a name: write `value: {}` here, and `let {} = value;` in \
+                 the handler's body",
+                written(&input.ty),
+                written(pattern)
+            );
             errors.at(pattern, message);
             unnamed()
         }
     };
-    Field { ident, ty: owned(without_self(&input.ty, actor), Place::Argument, mistakes, errors) }
+    Field { ident, ty: owned(without_self(&input.ty, actor), place, mistakes, errors) }
 }
 
 fn output(signature: &Signature, actor: &Type, mistakes: &Ident, errors: &mut Errors) -> Reply {
@@ -223,7 +236,7 @@ fn output(signature: &Signature, actor: &Type, mistakes: &Ident, errors: &mut Er
             if let [inner] = types.as_slice() {
                 return Reply::Wrapped((*inner).clone());
             }
-            errors.at(&ty, "`Reply` needs the type of the reply: write `Reply<T>`");
+            errors.at(&ty, "`Reply` needs the type of the answer: write it as in `Reply<u32>`");
             Reply::Plain(reported(mistakes, &ty))
         }
         _ if is_unit(&ty) => Reply::Unit,
@@ -272,6 +285,8 @@ fn shared_attributes(attrs: &[Attribute]) -> Vec<Attribute> {
 #[derive(Clone, Copy)]
 pub(crate) enum Place {
     Argument,
+    /// The argument of a handler that takes several messages in one call.
+    Element,
     Reply,
 }
 
@@ -283,7 +298,7 @@ fn owned(ty: Type, place: Place, mistakes: &Ident, errors: &mut Errors) -> Type 
 }
 
 /// The type of the value that a reference to `ty` borrows.
-fn owned_form(ty: &Type) -> String {
+pub(crate) fn owned_form(ty: &Type) -> String {
     match ty {
         Type::Slice(slice) => format!("Vec<{}>", written(&slice.elem)),
         Type::TraitObject(_) => format!("Box<{}>", written(ty)),
@@ -303,8 +318,10 @@ pub(crate) fn check_owned(ty: &Type, place: Place, errors: &mut Errors) {
         {
             let owned = owned_form(&reference.elem);
             let message = match place {
-                Place::Argument => format!(
-                    "a message moves to another task and cannot borrow: take the value, `{owned}`, or share it, `Arc<{}>`",
+                Place::Argument | Place::Element => format!(
+                    "a message moves to another task and cannot borrow: take the value, `{owned}`{}, or share it, \
+                     `Arc<{}>`",
+                    if let Place::Argument = place { ", here and in the calls" } else { "" },
                     written(&reference.elem)
                 ),
                 Place::Reply => format!(
@@ -316,11 +333,12 @@ pub(crate) fn check_owned(ty: &Type, place: Place, errors: &mut Errors) {
         }
         Type::ImplTrait(opaque) => {
             let message = match place {
-                Place::Argument => {
-                    "a message needs a concrete type instead of `impl Trait`: write the type that the callers have, or convert before the call"
-                }
+                Place::Argument | Place::Element => format!(
+                    "a message needs a concrete type instead of `impl Trait`: {}",
+                    concrete::argument(opaque)
+                ),
                 Place::Reply => {
-                    "a reply needs a concrete type instead of `impl Trait`: write the type that the body returns, or collect it, for example into a `Vec`"
+                    format!("a reply needs a concrete type instead of `impl Trait`: {}", concrete::reply(opaque))
                 }
             };
             errors.at(opaque, message);

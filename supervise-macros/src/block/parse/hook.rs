@@ -2,7 +2,8 @@
 
 use proc_macro2::{Ident, Span};
 use quote::ToTokens;
-use syn::{Attribute, FnArg, ReturnType, Signature, Type};
+use syn::punctuated::Punctuated;
+use syn::{Attribute, FnArg, PatType, ReturnType, Signature, Token, Type};
 
 use super::check_signature;
 use super::handler::fallible;
@@ -11,13 +12,14 @@ use crate::attributes;
 use crate::block::model::{Hook, HookArgument, HookKind, Outcome, Stash, Watch};
 use crate::errors::Errors;
 use crate::grammar::Word;
+use crate::settings::written;
 
 /// Reads a lifecycle hook.
 pub(super) fn hook(
     kind: HookKind,
     attrs: &[Attribute],
     signature: &Signature,
-    message: &Ident,
+    (message, actor): (&Ident, &Ident),
     errors: &mut Errors,
 ) -> Option<Hook> {
     let before = errors.count();
@@ -31,26 +33,30 @@ pub(super) fn hook(
             Some(argument) if kind.takes(argument) => {
                 let argument = Ident::new(argument.name(), Span::mixed_site());
                 if call.contains(&argument) {
-                    errors.at(input, "this parameter is given twice: remove one");
+                    errors.at(input, "this parameter is given twice: remove this one");
                 } else {
                     call.push(argument);
                 }
             }
             other => {
                 let elsewhere = match other {
-                    None if kind == HookKind::PreStart => {
-                        "; let the factory put such a value into a field: `move || Feed { topic: topic.clone() }`"
-                    }
+                    None if kind == HookKind::PreStart => from_the_factory(input, actor),
                     Some(HookArgument::Cause) if kind == HookKind::PreStart => {
-                        "; only `#[pre_restart]` and `#[post_restart]` have a cause: remove this parameter, or write `#[post_restart]`"
+                        "; only `#[pre_restart]` and `#[post_restart]` have a cause: remove this parameter, or write `#[post_restart]` \
+                         if the method is to run only after a restart"
+                            .to_owned()
                     }
                     Some(HookArgument::Cause) => {
-                        "; only `#[pre_restart]` and `#[post_restart]` have a cause: remove this parameter, or write `#[pre_restart]`"
+                        "; only `#[pre_restart]` and `#[post_restart]` have a cause: remove this parameter, or write `#[pre_restart]` \
+                         if the method is to run only before a restart"
+                            .to_owned()
                     }
                     Some(HookArgument::Message) => {
-                        "; only `#[pre_restart]` gets the message that failed: remove this parameter, or write `#[pre_restart]`"
+                        "; only `#[pre_restart]` gets the message that failed: remove this parameter, or write `#[pre_restart]` if the \
+                         method is to run only before a restart"
+                            .to_owned()
                     }
-                    _ => "",
+                    _ => String::new(),
                 };
                 let parameters = parameters(kind, message);
                 errors.at(input, format!("a {role} takes only {parameters}{elsewhere}"));
@@ -66,6 +72,15 @@ pub(super) fn hook(
         call,
         outcome,
     })
+}
+
+/// How a value that a hook takes gets into the actor.
+fn from_the_factory(input: &PatType, actor: &Ident) -> String {
+    let (value, ty) = (written(&input.pat), written(&input.ty));
+    format!(
+        ": give `{actor}` a field `{value}: {ty}`, fill it where `{actor}` is made, as in `move || {actor} {{ {value}: \
+         {value}.clone(), .. }}`, and write `self.{value}` here"
+    )
 }
 
 /// The parameters that a hook may have.
@@ -109,14 +124,19 @@ fn outcome(role: &str, signature: &Signature, errors: &mut Errors) -> Outcome {
     {
         return Outcome::Fallible(Box::new(fallible));
     }
+    let error = match last_segment(ty) {
+        Some((name, types)) if name == "Result" && types.len() == 2 => written(types[1]),
+        _ => "E".to_owned(),
+    };
     let state = if role.contains("pre_start") { "change the fields of `self`, and " } else { "" };
-    let message = format!("a {role} cannot return a value: {state}return nothing, or `Result<(), E>` to fail");
+    let message =
+        format!("a {role} cannot return a value: {state}return nothing, or `Result<(), {error}>` if it can fail");
     errors.at(ty, message);
     Outcome::Nothing
 }
 
 fn check_receiver(role: &str, signature: &Signature, errors: &mut Errors) {
-    let mend = "is a method of the actor: make `&mut self` or `&self` its first parameter";
+    let mend = "is a method of the actor: make `&mut self` its first parameter, or `&self` if it only reads the actor's fields";
     match signature.receiver() {
         Some(receiver) if borrowed(receiver).is_some() => {}
         Some(receiver) => errors.at(receiver, format!("a {role} {mend}")),
@@ -146,10 +166,14 @@ pub(super) fn watch(attrs: &[Attribute], signature: &Signature, errors: &mut Err
                 call.push(Ident::new("gone", Span::mixed_site()));
                 terminated = Some(types.first().map(|ty| (*ty).clone()));
             }
+            _ if errors.count() > before => {}
             _ => errors.at(
                 input,
-                "a `#[watch]` method takes only `gone: Terminated<A>` (or `Terminated` for any type) \
-                 and `ctx: &mut Context<Self>`; `gone.actor()` and `gone.path()` say who ended, and `gone.reason()` why",
+                format!(
+                    "a `#[watch]` method takes only {} and `ctx: &mut Context<Self>`: write these in place of its other parameters; \
+                     `gone.actor()` and `gone.path()` say who ended, and `gone.reason()` why",
+                    news(&signature.inputs)
+                ),
             ),
         }
     }
@@ -171,6 +195,26 @@ pub(super) fn watch(attrs: &[Attribute], signature: &Signature, errors: &mut Err
         call,
         outcome,
     })
+}
+
+/// The parameter that a watch method needs, with the actor that its other parameters show.
+fn news(inputs: &Punctuated<FnArg, Token![,]>) -> String {
+    let told = |actor: &str| format!("`gone: Terminated<{actor}>`");
+    for input in inputs {
+        let FnArg::Typed(input) = input else { continue };
+        let mut ty = &*input.ty;
+        while let Type::Reference(reference) = ty {
+            ty = &reference.elem;
+        }
+        let Some((name, types)) = last_segment(ty) else { continue };
+        match (name.as_str(), types.as_slice(), name.strip_suffix("Ref")) {
+            ("Terminated" | "ActorRef", [actor], _) => return told(&written(*actor)),
+            ("Context" | "AnyActorRef", ..) => {}
+            (_, [], Some(actor)) => return told(actor),
+            _ => {}
+        }
+    }
+    "`gone: Terminated<A>` (or `Terminated` for any type)".to_owned()
 }
 
 /// Reads the stash condition.

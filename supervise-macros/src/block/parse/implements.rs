@@ -5,7 +5,7 @@ use syn::punctuated::Punctuated;
 use syn::{Path, Token};
 
 use crate::errors::Errors;
-use crate::settings::Setting;
+use crate::settings::{Setting, written};
 use crate::syntax;
 
 /// Reads `implements(Storage, Archive)`.
@@ -18,7 +18,13 @@ pub(crate) fn implements(setting: &Setting, example: &'static str, _: &mut Error
     {
         return Ok(paths.into_iter().collect());
     }
-    Err(setting.error(format!("`implements` takes protocols in parentheses: write `{example}`")))
+    if let Some(value) = &setting.value {
+        let protocol = written(value);
+        return Err(
+            setting.error(format!("`implements` takes protocols in parentheses: write `implements({protocol})`"))
+        );
+    }
+    Err(setting.error(format!("`implements` takes one or more protocols in parentheses, as in `{example}`: write them, or remove `implements`")))
 }
 
 /// Whether the path can be that of a trait, and of the macro that has its name.

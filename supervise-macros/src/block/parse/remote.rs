@@ -19,7 +19,10 @@ pub(crate) fn remote(setting: &Setting, _: &'static str, _: &mut Errors) -> syn:
     }
     let name = setting.value(<LitStr as Parse>::parse, "remote = \"shop.Feed\"")?;
     if name.value().is_empty() {
-        return Err(syn::Error::new(name.span(), "the name on the wire must not be empty"));
+        return Err(syn::Error::new(
+            name.span(),
+            "the name on the wire must not be empty: write one such as `remote = \"shop.Feed\"`, or only `remote` for the name of the type",
+        ));
     }
     Ok(Remote { name: Some(name) })
 }

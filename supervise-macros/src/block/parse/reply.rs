@@ -20,8 +20,8 @@ pub(super) fn check(handler: &mut Handler, generics: &Generics, errors: &mut Err
     let reply = written(ty);
     let message = if depends_on_parameter(ty, generics) {
         format!(
-            "`{reply}` may be a `Result`, and its error would not fail the actor: to answer with it as it is, write \
-             `-> Reply<{reply}>` and return `Reply(value)`; to fail the actor with its error, write `-> Result<.., ..>`"
+            "`{reply}` may be a `Result`, and its error would not fail the actor: if the caller should get it as it is, write \
+             `-> Reply<{reply}>` and return `Reply(value)`; if the actor's parent should decide about its error, write `-> Result<.., ..>`"
         )
     } else if !is_called("JoinHandle", ty) && holds_result(ty) {
         // rustc says about a future that the handler should await it.

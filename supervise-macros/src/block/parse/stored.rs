@@ -54,7 +54,10 @@ pub(crate) fn stored_names(setting: &Setting, example: &'static str, _: &mut Err
 
 fn named(name: LitStr) -> syn::Result<LitStr> {
     if name.value().is_empty() {
-        return Err(syn::Error::new(name.span(), "a stored message needs a name: write `\"refund\"`"));
+        return Err(syn::Error::new(
+            name.span(),
+            "a stored message needs a name: write one, such as `\"refund\"`, or remove this setting",
+        ));
     }
     Ok(name)
 }

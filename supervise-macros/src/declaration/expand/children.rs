@@ -100,8 +100,14 @@ fn arm(child: &Child, krate: &Path) -> TokenStream {
     let at_value = if let ChildKind::Actor = kind { at_closure } else { at_type };
     let value = Ident::new("factory", at_value);
     let factory = quote_spanned!(at_closure=> let #value = #closures::__private::#made(self, #make)#idle #limit;);
+    // Says what the field holds before rustc looks at what the factory makes.
+    let held = if let ChildKind::Actor = kind {
+        quote_spanned!(at_type=> ::core::marker::PhantomData::<#actor>,)
+    } else {
+        TokenStream::new()
+    };
     let declared = quote_spanned! {at_type=>
-        #types::__private::#declare(declare, self, |this| &mut this.#field, #value);
+        #types::__private::#declare(declare, self, |this| &mut this.#field, #held #value);
     };
     quote_spanned! {mixed=>
         #cfgs

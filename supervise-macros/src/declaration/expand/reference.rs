@@ -2,7 +2,7 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
-use syn::{DeriveInput, Generics};
+use syn::{DeriveInput, Generics, Visibility};
 
 use super::alive;
 use crate::declaration::model::Declaration;
@@ -99,7 +99,9 @@ pub(super) fn reference(declaration: &Declaration) -> Vec<TokenStream> {
             }
         },
     );
-    implement(&alive, quote_spanned!(mixed=> #krate::__private::MigrationHints), TokenStream::new());
+    let public = matches!(vis, Visibility::Public(_))
+        .then(|| quote_spanned!(mixed=> const __PUBLIC: ::core::primitive::bool = true;));
+    implement(&alive, quote_spanned!(mixed=> #krate::__private::MigrationHints), public.unwrap_or_default());
     items.push(quote_spanned! {mixed=>
         impl #impl_generics #own #where_clause {
             /// The ref with the methods that do not depend on the actor's messages.

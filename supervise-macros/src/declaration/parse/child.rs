@@ -5,7 +5,8 @@ use quote::{ToTokens, format_ident};
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
 use syn::{
-    Attribute, Data, ExprClosure, Field, Fields, GenericArgument, LitInt, LitStr, Meta, PathArguments, Type,
+    Attribute, Data, Expr, ExprClosure, Field, Fields, GenericArgument, LitInt, LitStr, Meta, PathArguments, Stmt,
+    Type,
 };
 
 use crate::attributes::{self, Given};
@@ -14,7 +15,7 @@ use crate::declaration::model::{Child, ChildKind};
 use crate::errors::Errors;
 use crate::grammar::Arguments;
 use crate::grammar::arguments::ChildArguments;
-use crate::settings::{Setting, written};
+use crate::settings::{Setting, shortened, written};
 use crate::spans;
 use crate::syntax::{self, bare};
 use crate::value::{Value, value};
@@ -49,7 +50,7 @@ pub(super) fn children(data: &mut Data, errors: &mut Errors) -> Vec<Child> {
         let attributes = take(field, errors);
         let [attribute, rest @ ..] = attributes.as_slice() else { continue };
         if let Some(second) = rest.first() {
-            errors.at(second, "a field has one child: merge this `#[child(..)]` into the first");
+            errors.at(second, "a field has one child: move the settings of this `#[child(..)]` that you mean into the first, and remove this one");
         }
         if let Some(child) = child(field, attribute, errors) {
             children.push(child);
@@ -99,9 +100,13 @@ fn made(actor: &Type) -> String {
     match pattern.to_string().as_str() {
         "Pool" => format!("Pool::round_robin(4, || {make}).props()"),
         "BackoffSupervisor" => {
-            format!("BackoffSupervisor::on_failure(\"child\", || {make}, this.delays).props()")
+            format!(
+                "BackoffSupervisor::on_failure(\"child\", || {make}, supervise::Backoff::exponential(std::time::Duration::from_secs(1), std::time::Duration::from_secs(60))).props()"
+            )
         }
-        _ => format!("{pattern}::around(\"child\", || {make}, this.delays).props()"),
+        _ => format!(
+            "{pattern}::around(\"child\", || {make}, supervise::Backoff::exponential(std::time::Duration::from_secs(1), std::time::Duration::from_secs(60))).props()"
+        ),
     }
 }
 
@@ -114,6 +119,39 @@ fn constructed(actor: &Type) -> String {
         last.arguments = PathArguments::None;
     }
     format!("{}::new()", written(&actor))
+}
+
+/// Refuses a factory that does not take what the runtime gives it: the key of a keyed child, and nothing otherwise.
+fn check_factory(make: &ExprClosure, kind: &ChildKind, errors: &mut Errors) -> Option<()> {
+    let Expr::Closure(factory) = last(&make.body) else { return Some(()) };
+    let body = shortened(&written(&factory.body), "..");
+    let message = match (kind, factory.inputs.len()) {
+        (ChildKind::Keyed(_), 1) | (ChildKind::Actor | ChildKind::Pattern, 0) => return Some(()),
+        (ChildKind::Keyed(key), _) => {
+            let key = written(key);
+            format!(
+                "the factory of keyed children gets the child's key: write `|_| |_| {body}`, or `|_| |key: &{key}| {body}` if it uses the key"
+            )
+        }
+        (ChildKind::Actor | ChildKind::Pattern, _) => format!(
+            "the factory of a single child takes no parameters: write `|_| || {body}`, or `|this| || ..` if it uses the parent"
+        ),
+    };
+    errors.at_span(spans::of(factory), message);
+    None
+}
+
+/// The last expression of a block, or the expression itself.
+fn last(expression: &Expr) -> &Expr {
+    match expression {
+        Expr::Block(block) => match block.block.stmts.last() {
+            Some(Stmt::Expr(inner, None)) => last(inner),
+            _ => expression,
+        },
+        Expr::Paren(inner) => last(&inner.expr),
+        Expr::Group(inner) => last(&inner.expr),
+        other => other,
+    }
 }
 
 /// How to have a child in an enum's field.
@@ -171,6 +209,11 @@ fn child(field: &Field, attribute: &Attribute, errors: &mut Errors) -> Option<Ch
                 "a field declares one child: write one field of type `Child<{meant}>` for each, or spawn them in `#[pre_start]` \
                  and keep a `Vec<{meant}Ref>`, or use a `supervise::pattern::Pool`"
             )
+        } else if let Some(key) = key_of(&field.ty) {
+            format!(
+                "a field declares one child: for children by key, write `{ident}: Children<{key}, {meant}>`, and a factory that gets the \
+                 key, `|_| |key: &{key}| {meant}::new()`"
+            )
         } else {
             format!("the type of a child's field is `Child<..>`: write `{ident}: Child<{meant}>`")
         };
@@ -191,11 +234,20 @@ fn child(field: &Field, attribute: &Attribute, errors: &mut Errors) -> Option<Ch
         return None;
     }
     if make.inputs.len() != 1 {
-        let message = "the first closure takes the parent, runs once for each of its instances, and returns the child's \
-                       factory: write `|this| || Reader::new()`, or `|_| ..` if it does not use the parent";
+        let factory = if let Expr::Closure(_) = &*make.body {
+            written(&make.body)
+        } else {
+            format!("|| {}", written(&make.body))
+        };
+        let factory = shortened(&factory, "|| ..");
+        let message = format!(
+            "the first closure takes the parent, runs once for each of its instances, and returns the child's factory: write `|_| {factory}`, \
+             or `|this| {factory}` if it uses the parent"
+        );
         errors.at_span(spans::of(&make), message);
     }
     let (kind, actor) = held?;
+    check_factory(&make, &kind, errors)?;
     let (cfgs, arguments) = (attributes::cfgs(&field.attrs), ChildArguments::read(rest, errors));
     let child = Child { cfgs, kind, actor, make, arguments, field: ident };
     child.check_kind(errors);
@@ -277,8 +329,21 @@ fn first_argument(ty: &Type) -> Option<&Type> {
 
 fn is_collection(ty: &Type) -> bool {
     let Type::Path(path) = ty else { return matches!(ty, Type::Array(_)) };
-    let names = ["Vec", "VecDeque", "HashMap", "BTreeMap", "HashSet", "Box"];
+    let names = ["Vec", "VecDeque", "HashSet", "Box"];
     path.path.segments.last().is_some_and(|last| names.iter().any(|name| last.ident == name))
+}
+
+/// The key of a map.
+fn key_of(ty: &Type) -> Option<String> {
+    let Type::Path(path) = ty else { return None };
+    let last = path.path.segments.last()?;
+    let PathArguments::AngleBracketed(arguments) = &last.arguments else { return None };
+    match (arguments.args.first(), arguments.args.len()) {
+        (Some(GenericArgument::Type(key)), 2) if last.ident == "HashMap" || last.ident == "BTreeMap" => {
+            Some(written(key))
+        }
+        _ => None,
+    }
 }
 
 /// The actor that the user probably means by a field of another type: `Feed` in `FeedRef`, `Option<FeedRef>`, `ActorRef<Feed>`.
@@ -290,9 +355,9 @@ fn meant_actor(ty: &Type) -> String {
     let mut whole = written(ty);
     let Some(segment) = segment else { return whole };
     if let PathArguments::AngleBracketed(arguments) = &segment.arguments
-        && arguments.args.len() == 1
+        && !arguments.args.is_empty()
     {
-        return match arguments.args.first() {
+        return match arguments.args.last() {
             Some(GenericArgument::Type(inner)) => meant_actor(inner),
             _ => whole,
         };
@@ -334,7 +399,10 @@ pub(crate) fn limit(setting: &Setting, example: &'static str, _: &mut Errors) ->
         let span = input.span();
         let number = input.parse::<LitInt>().map_err(|_| syn::Error::new(span, EXPECTED))?;
         match number.base10_parse() {
-            Ok(0) => Err(syn::Error::new(number.span(), "a limit of 0 allows no child")),
+            Ok(0) => Err(syn::Error::new(
+                number.span(),
+                "a limit of 0 allows no child: write a number such as `limit = 10_000`, or remove `limit`",
+            )),
             Ok(limit) => Ok(limit),
             Err(_) => Err(syn::Error::new(number.span(), EXPECTED)),
         }

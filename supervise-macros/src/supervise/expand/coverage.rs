@@ -30,6 +30,7 @@ fn own_coverage(
     permanent: bool,
 ) -> Vec<TokenStream> {
     let mixed = Span::mixed_site();
+    let covers = Ident::new(table.covers(), mixed);
     let mut items = Vec::new();
     let mut mark = |generics: &Generics, marker: TokenStream| {
         items.push(derivation(generics, marker, ty, TokenStream::new()));
@@ -38,7 +39,7 @@ fn own_coverage(
     if table.decides_all() {
         mark(generics, quote_spanned!(mixed=> #krate::DecidesAll));
     } else {
-        require(&mut with_any, quote!(#ty: #krate::HasOneRuleOrOneSpellingFor<#any>));
+        require(&mut with_any, quote!(#ty: #krate::#covers<#any>));
     }
     mark(&with_any, quote_spanned!(mixed=> #krate::Decides<#any>));
     if !table.may_restart() {
@@ -47,7 +48,7 @@ fn own_coverage(
     let (parent, mut upwards) = with_parent(generics);
     let escalations = table.escalations();
     for ty in &escalations.types {
-        require(&mut upwards, quote!(#parent: #krate::Decides<#ty>));
+        require(&mut upwards, quote!(#ty: #krate::EscalatedErrorDecidedBy<#parent>));
     }
     if permanent && table.strategy.escalates_at_limit() {
         require(&mut upwards, quote!(#parent: #krate::Decides<#krate::PermanentEnded>));
@@ -62,24 +63,30 @@ fn own_coverage(
     for key in &table.keys() {
         // Types that depend on parameters may be the same. Without `on(_)` they are refused.
         if !(table.decides_all() && mentions_parameter(key.clone(), generics)) {
-            items.push(rule_for(key, generics, ty, krate));
+            items.push(rule_for(key, &covers, generics, ty, krate));
         }
     }
     if table.decides_failed_starts() && !table.decides_all() {
-        let failed = quote_spanned!(mixed=> #krate::HasOneRuleOrOneSpellingFor<#krate::InitializationFailed>);
+        let failed = quote_spanned!(mixed=> #krate::#covers<#krate::InitializationFailed>);
         items.push(derivation(generics, failed, ty, TokenStream::new()));
     }
     items
 }
 
 /// The marker impl for the rules of one error type. rustc reports a second spelling of the type here.
-fn rule_for(key: &TokenStream, generics: &Generics, ty: &dyn ToTokens, krate: &Path) -> TokenStream {
+fn rule_for(
+    key: &TokenStream,
+    covers: &Ident,
+    generics: &Generics,
+    ty: &dyn ToTokens,
+    krate: &Path,
+) -> TokenStream {
     let (impl_generics, _, where_clause) = generics.split_for_impl();
     let here = Span::mixed_site().located_at(spans::of(key));
     let (krate, ty) = (spans::path_at(krate, here), spans::path_at(ty, here));
     quote_spanned! {here=>
         #[automatically_derived]
-        impl #impl_generics #krate::HasOneRuleOrOneSpellingFor<#key> for #ty #where_clause {}
+        impl #impl_generics #krate::#covers<#key> for #ty #where_clause {}
     }
 }
 

@@ -2,7 +2,7 @@
 
 use proc_macro2::{Ident, TokenStream};
 use syn::spanned::Spanned;
-use syn::{Generics, Type};
+use syn::{Generics, Pat, Type};
 
 use super::{Pattern, Rule, keys};
 use crate::errors::Errors;
@@ -11,6 +11,7 @@ use crate::grammar::Word;
 use crate::grammar::words::{Directive, FailureKind};
 use crate::settings::written;
 use crate::spelling::closest;
+use crate::syntax;
 
 const NEVER: &str = "this rule never matches";
 
@@ -34,6 +35,8 @@ struct Earlier<'a> {
     patterns: Vec<String>,
     /// The types that a rule without a guard matches whole.
     whole: Vec<String>,
+    /// The variants that a rule without a guard matches whole.
+    variants: Vec<String>,
     /// The types that rules with a guard match.
     guarded: Vec<&'a TokenStream>,
     /// Whether there was a `_`.
@@ -59,9 +62,10 @@ impl<'a> Earlier<'a> {
         let Some(key) = pattern.key() else {
             if let Some(guard) = guard {
                 let message = format!(
-                    "`{text}` takes no guard, because a guard needs an error of one type: remove the guard, or write \
-                     `on(MyError if |error| ..) = Restart, on(_) = Stop`, or decide about every failure with `decider = decide` and \
-                     `fn decide(failure: &Failure, child: &ChildInfo) -> Result<Directive, Failure>`"
+                    "`{text}` takes no guard, because a guard needs an error of one type: remove the guard if the rule is for every failure; for one \
+                     type, write `on(MyError if |error| ..) = Restart, on(_) = Stop`; to look at every failure, write \
+                     `decider = decide` in place of the rules, and `fn decide(failure: &Failure, child: &ChildInfo) -> \
+                     Result<Directive, Failure>`"
                 );
                 errors.at_span(guard.span(), message);
                 return;
@@ -72,12 +76,26 @@ impl<'a> Earlier<'a> {
         let key = written(&key);
         if self.whole.contains(&key) {
             let mend = if text == key {
-                "remove one of them".to_owned()
+                "remove one of the two, and keep the one whose directive you mean".to_owned()
             } else {
                 format!("move `on({text})` before that rule")
             };
             errors.at(tokens, format!("{NEVER}: an earlier rule matches every `{key}`; {mend}"));
             return;
+        }
+        if let Some((variant, whole)) = variant(pattern) {
+            if self.variants.contains(&variant) && !self.patterns.contains(&text) {
+                let mend = if whole {
+                    "remove one of the two, and keep the one whose directive you mean".to_owned()
+                } else {
+                    format!("move `on({text})` before that rule")
+                };
+                errors.at(tokens, format!("{NEVER}: an earlier rule matches every `{variant}`; {mend}"));
+                return;
+            }
+            if whole && guard.is_none() {
+                self.variants.push(variant);
+            }
         }
         if matches!(pattern, Pattern::Type(_)) {
             match guard {
@@ -93,7 +111,9 @@ impl<'a> Earlier<'a> {
     /// Remembers a rule without a guard.
     fn add(&mut self, rule: &Rule, text: String, errors: &mut Errors) {
         if self.patterns.contains(&text) {
-            let message = format!("{NEVER}: an earlier rule matches `{text}`; remove one of them");
+            let message = format!(
+                "{NEVER}: an earlier rule matches `{text}`; remove one of the two, and keep the one whose directive you mean"
+            );
             errors.at(&rule.tokens, message);
         }
         self.patterns.push(text);
@@ -122,6 +142,24 @@ impl<'a> Earlier<'a> {
                 errors.at(tokens, message);
             }
         }
+    }
+}
+
+/// The variant that a pattern names, and whether the pattern matches all its values.
+fn variant(pattern: &Pattern) -> Option<(String, bool)> {
+    let Pattern::Variant { pattern, .. } = pattern else { return None };
+    let rest = |pattern: &Pat| matches!(pattern, Pat::Wild(_) | Pat::Rest(_));
+    match syntax::read(pattern.clone(), Pat::parse_single).ok()? {
+        Pat::Path(path) => Some((written(&path), true)),
+        Pat::Struct(shape) => {
+            let whole = shape.fields.iter().all(|field| rest(&field.pat));
+            Some((written(&shape.path), whole))
+        }
+        Pat::TupleStruct(shape) => {
+            let whole = shape.elems.iter().all(rest);
+            Some((written(&shape.path), whole))
+        }
+        _ => None,
     }
 }
 

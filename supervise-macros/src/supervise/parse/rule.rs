@@ -13,7 +13,7 @@ use crate::grammar::arguments::RestartArguments;
 use crate::grammar::words::{Directive, FailureKind};
 use crate::grammar::{Arguments, Word};
 use crate::settings::{self, Setting, split, written};
-use crate::spelling::listed;
+use crate::spelling::{joined, listed};
 use crate::supervise::model::{Answer, Backoff, Pattern, Rule, RuleLimit, check_limit};
 use crate::syntax;
 use crate::value::this;
@@ -21,7 +21,10 @@ use crate::value::this;
 /// Reads a setting called `on`: a rule for each alternative.
 pub(super) fn rules(setting: &Setting, generics: &Generics, errors: &mut Errors) -> syn::Result<Vec<Rule>> {
     let (Some(arguments), Some(value)) = (&setting.arguments, &setting.value) else {
-        return Err(setting.error("a rule needs a pattern and a directive: write `on(MyError) = Restart`"));
+        let pattern = setting.arguments.as_ref().map_or_else(|| "MyError".to_owned(), |pattern| written(pattern));
+        return Err(setting.error(format!(
+            "a rule needs a pattern and a directive: write `on({pattern}) = Restart` (or another directive)"
+        )));
     };
     let (alternatives, guard) = split_guard(arguments.clone());
     if alternatives.is_empty() {
@@ -126,8 +129,8 @@ fn pattern(tokens: TokenStream, generics: &Generics) -> syn::Result<Pattern> {
             if let Some(name) = path.get_ident() {
                 let pattern = written(&tokens);
                 let message = format!(
-                    "`{name}` may be a struct or a variant of an enum: for a struct write `on(self::{pattern})`, for a variant \
-                     `on(MyError::{pattern})` with the name of its enum"
+                    "`{name}` may be a struct or a variant of an enum: if it is a struct, write `on(self::{pattern})`; if it is a \
+                     variant, write the name of its enum before it, `on(MyError::{pattern})`, and so in each rule for that enum"
                 );
                 return Err(syn::Error::new(name.span(), message));
             }
@@ -216,7 +219,9 @@ fn unreadable(tokens: &TokenStream) -> syn::Error {
     let message = if let Some(ty) = with_binding(tokens) {
         format!("a rule names the type only, `on({ty})`; a guard can look at the error, `on({ty} if |error| ..)`")
     } else if split(tokens.clone(), ',').len() > 1 {
-        "separate alternatives with `|`: write `on(DbError::Timeout | DbError::Closed) = Restart`".to_owned()
+        let alternatives: Vec<String> = split(tokens.clone(), ',').iter().map(|one| written(one)).collect();
+        let alternatives: Vec<&str> = alternatives.iter().map(String::as_str).collect();
+        format!("separate alternatives with `|`: write `on({})`", joined(&alternatives, " | "))
     } else {
         format!("expected an error type, a pattern of an error enum, {} or `_`", listed(FailureKind::WORDS))
     };
@@ -313,7 +318,13 @@ fn read_directive(
             return None;
         }
         if DELAYS.contains(&word.as_str()) {
-            errors.add(setting.error(format!("a delay before a restart is a backoff: {RESTART_AFTER}")));
+            let mend = match &setting.value {
+                Some(delay) if !["max", "jitter"].contains(&word.as_str()) => {
+                    format!("write `Restart(backoff(min = {0}, max = {0}))`", written(delay))
+                }
+                _ => RESTART_AFTER.to_owned(),
+            };
+            errors.add(setting.error(format!("a delay before a restart is a backoff: {mend}")));
             return None;
         }
     }

@@ -64,7 +64,7 @@ pub(super) fn is_backoff(name: &str) -> bool {
 /// Reads `max_retries = 10`, or an expression.
 pub(crate) fn max_retries(setting: &Setting, example: &'static str, _: &mut Errors) -> syn::Result<Value<u32>> {
     const EXPECTED: &str = "expected the number of restarts: `10`, a constant, or a setting of the supervisor such as \
-                            `self.settings.retries`; without `max_retries` there is no limit";
+                            `self.settings.retries`; for no limit, remove `max_retries`";
     let number = |input: ParseStream<'_>| {
         let span = input.span();
         let number = input.parse::<LitInt>().map_err(|_| syn::Error::new(span, EXPECTED))?;
@@ -132,6 +132,7 @@ fn exponential(setting: &Setting, errors: &mut Errors) -> syn::Result<Backoff> {
         let message = format!("`min` ({}) is longer than `max` ({}): swap them", spoken(*min), spoken(*max));
         return Err(setting.error(message));
     }
+    let given = arguments.give_up_after.given().cloned();
     let (jitter, reset, give_up_after) =
         (arguments.jitter.value, arguments.reset_after.value, arguments.give_up_after.value);
     if let Some(limit) = give_up_after.as_ref().and_then(Value::literal).filter(|_| !failed) {
@@ -141,12 +142,23 @@ fn exponential(setting: &Setting, errors: &mut Errors) -> syn::Result<Backoff> {
         };
         let shorter = |(_, other): &(&str, &Duration)| limit <= *other;
         if let Some((name, other)) = max.literal().map(|max| ("max", max)).into_iter().chain(quiet).find(shorter) {
+            let reason = match name {
+                "max" => "a single delay could use up all of this time".to_owned(),
+                _ => format!(
+                    "two failures less than {} apart belong to one series, so two failures could use up all of this time",
+                    spoken(*other)
+                ),
+            };
             let message = format!(
-                "`give_up_after` ({}) must be longer than `{name}` ({}): otherwise a child that fails twice in a long time is given up",
+                "`give_up_after` ({}) must be longer than `{name}` ({}), because {reason}: write a longer time, such as `give_up_after = \"{}\"`",
                 spoken(*limit),
-                spoken(*other)
+                spoken(*other),
+                spoken(other.saturating_mul(2))
             );
-            return Err(setting.error(message));
+            return Err(match &given {
+                Some(given) => given.error(message),
+                None => setting.error(message),
+            });
         }
     }
     let growth = model::Growth::Exponential { min, max, jitter, reset, give_up_after };
@@ -156,7 +168,27 @@ fn exponential(setting: &Setting, errors: &mut Errors) -> syn::Result<Backoff> {
 fn linear(setting: &Setting, errors: &mut Errors) -> syn::Result<Backoff> {
     let before = errors.count();
     let arguments = setting.call("window = \"10s\", initial = \"100ms\"")?;
-    let arguments = LinearArguments::read(arguments, errors);
+    let (known, stray): (Vec<Setting>, Vec<Setting>) =
+        settings::parse(arguments.clone(), errors).into_iter().partition(|argument| {
+            let name = argument.name.to_string();
+            LinearArguments::WORDS.contains(&name.as_str())
+                || !ExponentialArguments::WORDS.contains(&name.as_str())
+        });
+    for argument in &stray {
+        let message = format!(
+            "`{0}` has no `{1}`: remove it, or write `backoff(min = \"1s\", max = \"1m\", {2})`, whose delays double",
+            setting.name,
+            argument.name,
+            written(argument.tokens())
+        );
+        errors.add(argument.error(message));
+    }
+    let mut arguments = LinearArguments::default();
+    for argument in &known {
+        if !arguments.set(argument, errors) {
+            errors.add(unknown(LinearArguments::KIND, &argument.name, LinearArguments::WORDS));
+        }
+    }
     let failed = errors.count() > before;
     let window = required(
         setting,
@@ -196,7 +228,10 @@ pub(crate) fn jitter(setting: &Setting, example: &'static str, _: &mut Errors) -
         if (0.0..=1.0).contains(&value) {
             Ok(value)
         } else {
-            Err(syn::Error::new(span, "the jitter is a share of the delay, between 0.0 and 1.0"))
+            Err(syn::Error::new(
+                span,
+                "the jitter is a share of the delay, between 0.0 and 1.0: write a share such as `jitter = 0.2`",
+            ))
         }
     };
     value(setting, example, share)
@@ -226,7 +261,10 @@ pub(crate) fn reset_after(setting: &Setting, example: &'static str, errors: &mut
         if word == "manual" {
             Ok(Reset::Manual)
         } else {
-            Err(syn::Error::new(word.span(), "expected a duration, such as `\"1m\"`, or `manual`"))
+            Err(syn::Error::new(
+                word.span(),
+                "write `reset_after = manual`, or a duration such as `reset_after = \"1m\"`",
+            ))
         }
     };
     setting.value(reset, example)

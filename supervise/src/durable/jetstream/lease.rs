@@ -1,12 +1,15 @@
 //! One owner for each queue: a lease that the node renews, and that ends by itself when the node does.
 
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
 
 use async_nats::jetstream::Context;
 use async_nats::jetstream::context::PublishErrorKind;
 use async_nats::jetstream::message::PublishMessage;
+use async_nats::jetstream::stream::Stream;
 use bytes::Bytes;
+use supervise_core::durable::{Arrived, Marks, QueueId, Seq};
 use tokio::task::AbortHandle;
 
 /// A lease that this process holds, as long as it can renew it.
@@ -19,7 +22,21 @@ struct State {
     /// The number of the last renewal. Only who knows it can renew.
     revision: u64,
     /// Until when nobody else can have it.
-    until: Instant,
+    until: Until,
+}
+
+/// A moment on two clocks: one may stand still while the machine sleeps, and somebody may set the other one.
+#[derive(Debug, Clone, Copy)]
+struct Until(Instant, SystemTime);
+
+impl Until {
+    fn after(length: Duration) -> Self {
+        Self(Instant::now() + length, SystemTime::now() + length)
+    }
+
+    fn is_over(self) -> bool {
+        Instant::now() >= self.0 || SystemTime::now() >= self.1
+    }
 }
 
 /// Whether somebody else has a lease.
@@ -28,38 +45,95 @@ pub(super) enum Taken {
     Failed(String),
 }
 
-/// Puts a message with the owner's name under the lease's subject. The server forgets it after `length`.
-async fn put(context: &Context, subject: &str, owner: &str, after: u64) -> Result<u64, Taken> {
-    let message = PublishMessage::build()
-        .payload(Bytes::copy_from_slice(owner.as_bytes()))
-        .expected_last_subject_sequence(after);
-    let failed = |error: async_nats::jetstream::context::PublishError| match error.kind() {
-        PublishErrorKind::WrongLastSequence => Taken::Yes,
-        _ => Taken::Failed(error.to_string()),
-    };
-    let ack = context.send_publish(subject.to_owned(), message).await.map_err(failed)?;
-    Ok(ack.await.map_err(failed)?.sequence)
+/// A lease, and where it stands.
+#[derive(Clone)]
+pub(super) struct Terms {
+    pub(super) context: Context,
+    pub(super) stream: Stream,
+    pub(super) subject: String,
+    /// This process.
+    pub(super) owner: String,
+    pub(super) length: Duration,
+}
+
+impl Terms {
+    /// Puts a message with the owner's name under the lease's subject. The server forgets it after the lease's length.
+    async fn put(&self, owner: &str, after: u64) -> Result<u64, Taken> {
+        let message = PublishMessage::build()
+            .payload(Bytes::copy_from_slice(owner.as_bytes()))
+            .expected_last_subject_sequence(after);
+        let failed = |error: async_nats::jetstream::context::PublishError| match error.kind() {
+            PublishErrorKind::WrongLastSequence => Taken::Yes,
+            _ => Taken::Failed(error.to_string()),
+        };
+        let ack = self.context.send_publish(self.subject.clone(), message).await.map_err(failed)?;
+        Ok(ack.await.map_err(failed)?.sequence)
+    }
+
+    /// The number of our own renewal, if it is the last one: its acknowledgement was lost.
+    async fn own(&self) -> Option<u64> {
+        let last = self.stream.get_last_raw_message_by_subject(&self.subject).await.ok()?;
+        (last.payload == self.owner.as_bytes()).then_some(last.sequence)
+    }
+}
+
+/// What an owner looks at whenever it renews: whether other nodes have put something into its queue.
+pub(super) struct Watch {
+    pub(super) queue: QueueId,
+    pub(super) stream: Stream<()>,
+    pub(super) arrived: Option<Arrived>,
+}
+
+impl Watch {
+    /// The lease is lost, and perhaps the queue.
+    fn lost(&self) {
+        if let Some(arrived) = &self.arrived {
+            arrived(self.queue, Seq(0));
+        }
+    }
+
+    async fn look(&self) {
+        if let Some(arrived) = &self.arrived
+            && let Ok(info) = self.stream.get_info().await
+        {
+            arrived(self.queue, Seq(info.state.last_sequence));
+        }
+    }
 }
 
 impl Lease {
-    /// Takes the lease if nobody has it, or if its last revision is `after`, which was our own.
-    pub(super) async fn take(
-        context: &Context,
-        subject: String,
-        owner: &str,
-        after: u64,
-        length: Duration,
-    ) -> Result<(Self, u64), Taken> {
-        let asked = Instant::now();
-        let revision = put(context, &subject, owner, after).await?;
-        let state = Arc::new(Mutex::new(State { revision, until: asked + length }));
-        let renewal = tokio::spawn(renew(context.clone(), subject, owner.to_owned(), length, Arc::clone(&state)));
+    /// Takes the lease if nobody has it, or if its last revision is `after`, which was our own or released.
+    pub(super) async fn take(terms: Terms, after: u64, watch: Watch) -> Result<(Self, u64), Taken> {
+        let until = Until::after(terms.length);
+        let revision = terms.put(&terms.owner, after).await?;
+        let state = Arc::new(Mutex::new(State { revision, until }));
+        let renewal = tokio::spawn(renew(terms, watch, Arc::clone(&state)));
         Ok((Self { state, renewal: renewal.abort_handle() }, revision))
     }
 
     /// Whether nobody else can have it now.
     pub(super) fn holds(&self) -> bool {
-        Instant::now() < lock(&self.state).until
+        holds(&self.state)
+    }
+
+    /// Gives it to whoever wants it.
+    pub(super) async fn release(self, terms: Terms) -> Result<(), String> {
+        self.renewal.abort();
+        let mut after = lock(&self.state).revision;
+        loop {
+            if !self.holds() {
+                return Ok(());
+            }
+            match terms.put("", after).await {
+                Ok(_) => return Ok(()),
+                Err(Taken::Failed(text)) => return Err(text),
+                // A renewal was on its way.
+                Err(Taken::Yes) => match terms.own().await {
+                    Some(own) => after = own,
+                    None => return Ok(()),
+                },
+            }
+        }
     }
 }
 
@@ -69,23 +143,56 @@ impl Drop for Lease {
     }
 }
 
-fn lock(state: &Mutex<State>) -> std::sync::MutexGuard<'_, State> {
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+fn holds(state: &Mutex<State>) -> bool {
+    let until = lock(state).until;
+    !until.is_over()
+}
+
 /// Renews a lease until somebody else has it.
-async fn renew(context: Context, subject: String, owner: String, length: Duration, state: Arc<Mutex<State>>) {
+async fn renew(terms: Terms, watch: Watch, state: Arc<Mutex<State>>) {
     loop {
-        tokio::time::sleep(length / 3).await;
-        let asked = Instant::now();
+        tokio::time::sleep(terms.length / 3).await;
+        let until = Until::after(terms.length);
         let after = lock(&state).revision;
-        match put(&context, &subject, &owner, after).await {
-            Ok(revision) => *lock(&state) = State { revision, until: asked + length },
-            Err(Taken::Yes) => {
-                // Perhaps it is our own, and its acknowledgement was lost. It ends in any case.
-                return;
+        match terms.put(&terms.owner, after).await {
+            Ok(revision) => {
+                *lock(&state) = State { revision, until };
+                watch.look().await;
             }
+            // Perhaps it is our own, and its acknowledgement was lost. Until when it holds is known after the next one.
+            Err(Taken::Yes) => match terms.own().await {
+                Some(own) => lock(&state).revision = own,
+                None => return watch.lost(),
+            },
             Err(Taken::Failed(_)) => {}
         }
+    }
+}
+
+/// The leases that this process holds. The server knows what has left a queue; nothing is noted elsewhere.
+#[derive(Default)]
+pub(super) struct Leases(Mutex<HashMap<QueueId, Arc<Mutex<State>>>>);
+
+impl Leases {
+    pub(super) fn hold(&self, queue: QueueId, lease: &Lease) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(queue, Arc::clone(&lease.state));
+    }
+
+    pub(super) fn lose(&self, queue: QueueId) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&queue);
+    }
+}
+
+impl Marks for Leases {
+    fn begun(&self, _: QueueId, _: Seq, _: Seq) {}
+
+    fn idle(&self, _: QueueId, _: Seq) {}
+
+    fn owns(&self, queue: QueueId) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&queue).is_some_and(|state| holds(state))
     }
 }

@@ -13,6 +13,7 @@ use supervise_core::durable::{
 
 use super::draft::{Draft, KEYS_ARE_SWEPT};
 use super::file::Place;
+use super::identity::Identity;
 use super::marks::MarksFile;
 use super::queue::Queue;
 use super::reserve::Reserve;
@@ -29,6 +30,7 @@ pub(super) type Clock = Arc<dyn Fn() -> SystemTime + Send + Sync>;
 
 pub(super) struct Engine<'c> {
     pub(super) place: Place,
+    pub(super) identity: Identity,
     pub(super) connection: &'c Connection,
     pub(super) statements: Statements<'c>,
     pub(super) marks: Arc<MarksFile>,
@@ -65,7 +67,7 @@ impl Engine<'_> {
         found.is_claimed = true;
         let begun = found.begun.map(Seq);
         let (last, handled) = (Seq(found.next - 1), Seq(found.first - 1));
-        Ok(Claim { queue, waiting: found.waiting(), last, handled, begun, fence })
+        Ok(Claim { queue, waiting: found.waiting(), last, handled, begun, fence, was_ours: true })
     }
 
     /// The queue is durable with the next group: nobody knows its number before.
@@ -94,6 +96,12 @@ impl Engine<'_> {
         let adds = group.changes.iter().any(|change| matches!(change, Change::Append(_)));
         if adds && !self.has_room() {
             return Err(self.full());
+        }
+        // What was accepted before is handled as long as this process lives.
+        if adds && let Some(missing) = self.identity.missing() {
+            let text =
+                format!("{} was deleted or replaced while it was open: end this process", missing.display());
+            return Err(CommitError::Full(text));
         }
         match self.try_commit(group) {
             Err(error) if is_full(&error) => {
@@ -258,6 +266,7 @@ impl Engine<'_> {
             rows.push(QueueRow {
                 queue: queue.id,
                 name: queue.name.clone(),
+                owner: None,
                 waiting: queue.waiting(),
                 oldest: oldest.map_err(|error| self.place.failed(&error))?.map(time),
                 quarantined: quarantined.map_err(|error| self.place.failed(&error))?,

@@ -28,6 +28,10 @@ impl Place {
         self.beside("-marks")
     }
 
+    pub(super) fn log(&self) -> PathBuf {
+        self.beside("-wal")
+    }
+
     pub(super) fn reserve(&self) -> PathBuf {
         self.beside("-reserve")
     }

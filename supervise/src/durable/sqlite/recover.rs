@@ -8,6 +8,7 @@ use supervise_core::durable::{Ended, Opened, QueueId, Seq, StoreError, StoreErro
 
 use super::engine::{Clock, Engine, checkpoint};
 use super::file::Place;
+use super::identity::Identity;
 use super::marks::{Found, MarksFile};
 use super::queue::Queue;
 use super::reserve::Reserve;
@@ -76,6 +77,7 @@ pub(super) fn recover<'c>(
     let opened = Opened { ended, marks: marks.clone(), missing };
     let engine = Engine {
         place: place.clone(),
+        identity: Identity::of(place),
         connection,
         statements,
         marks,

@@ -8,7 +8,7 @@ use super::gathered::Gathered;
 use crate::actor::cell::deliveries::Deliveries;
 use crate::actor::cell::redelivery::{Retries, Retry};
 use crate::actor::definition::Actor;
-use crate::base::drop_contained;
+use crate::actor::request::AskError;
 use crate::observe::{DeadLetterReason, Lost};
 
 /// Messages that are set aside and handled later.
@@ -86,8 +86,9 @@ impl<A: Actor> EffectRunner<A> {
         retry.give_up();
         let Retry { message, history, deliveries, .. } = retry;
         let name = A::message_name(&message);
-        drop_contained(message);
+        // The copy has no asker.
+        let (_, kept) = self.cell.core.keep_lost(AskError::Unanswered, message);
         let reason = DeadLetterReason::Quarantined;
-        self.cell.core.lost(Lost { failures: history, deliveries, ..Lost::new(name, reason, false) });
+        self.cell.core.lost(Lost { failures: history, deliveries, kept, ..Lost::new(name, reason, false) });
     }
 }

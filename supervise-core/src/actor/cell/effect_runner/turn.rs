@@ -147,6 +147,9 @@ impl<A: Actor> EffectRunner<A> {
         }
         self.cell.mailbox.set_handling(false);
         self.cell.mailbox.set_accepts(self.accepts);
+        if !self.accepts {
+            self.cell.core.came_to_rest();
+        }
     }
 
     /// Ends the turn until the store has done what the actor waits for, unless a timer of the protocol is due.

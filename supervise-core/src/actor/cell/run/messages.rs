@@ -323,10 +323,11 @@ impl<A: Actor> Runner<A> {
                 }
             }
             Err(Broken::Aborted) => {
+                let why = self.effects.cell.core.why_aborted();
                 if let Some(asker) = self.impatient(asker) {
-                    asker.fail(self.effects.cell.core.end_reason().into_ask_error());
+                    asker.fail(why.clone());
                 }
-                self.settle_replies(EffectRunner::why_replies_are_dropped);
+                self.settle_replies(|_| why);
                 self.message_failed(None);
                 self.step(Input::Returned(Returned::Aborted));
             }
@@ -422,12 +423,20 @@ pub(super) fn admit<A: Actor>(
     instance: &mut A,
     ctx: &mut Context<A>,
     effects: &mut EffectRunner<A>,
-    message: A::Message,
+    #[cfg(not(feature = "durable"))] message: A::Message,
+    #[cfg(feature = "durable")] mut message: A::Message,
 ) -> ControlFlow<Interrupt<A::Message>> {
     if A::is_skipped(&message) {
         #[cfg(feature = "spans")]
         effects.forget_origin();
         effects.skip(message);
+        return ControlFlow::Continue(());
+    }
+    #[cfg(feature = "durable")]
+    if const { A::DURABLE.is_some() } && !super::may_begin::<A>(&mut message) {
+        #[cfg(feature = "spans")]
+        effects.forget_origin();
+        crate::base::drop_contained(message);
         return ControlFlow::Continue(());
     }
     let batching = if A::BATCHES { A::batching(&message) } else { None };

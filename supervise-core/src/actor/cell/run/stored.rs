@@ -15,6 +15,12 @@ use crate::actor::stored;
 use crate::base::contained;
 use crate::durable::Ticket;
 
+/// Whether the delivery of a message may begin. If not, another process may have its queue, and dropping it gives it back.
+#[cold]
+pub(in crate::actor::cell) fn may_begin<A: Actor>(message: &mut A::Message) -> bool {
+    A::slot(message).is_none_or(|slot| slot.may_begin())
+}
+
 /// Begins the delivery of a message, if it is stored.
 #[cold]
 pub(in crate::actor::cell) fn begin<A: Actor>(
@@ -58,11 +64,16 @@ impl<A: Actor> Runner<A> {
         stored::attach::<A>(&mut message, ticket);
         // A condition that panics will panic again in `admit`, where the panic is a failure.
         let is_unwanted = self.instance.as_ref().map(|instance| contained(|| instance.stash_while(&message)));
-        let is_gathered = A::BATCHES && A::batching(&message).is_some();
-        if matches!(is_unwanted, Some(Ok(false))) && !is_gathered {
-            self.handle(message)
-        } else {
-            self.admit(message)
+        match (is_unwanted, if A::BATCHES { A::batching(&message) } else { None }) {
+            (Some(Ok(false)), None) => self.handle(message),
+            // Alone: perhaps it was another one of its batch that failed.
+            (Some(Ok(false)), Some(how)) => {
+                #[cfg(feature = "spans")]
+                self.effects.gather_origin();
+                self.effects.gather(message, how);
+                Next::Call(self.begin_batch())
+            }
+            _ => self.admit(message),
         }
     }
 }

@@ -1,0 +1,77 @@
+//! Messages of those who send to a queue without owning it.
+//!
+//! Rules 27.11 and 27.17.
+
+use std::sync::Arc;
+
+use super::super::inbox::HandedOver;
+use super::super::store::Seq;
+use super::{AcceptError, Change, QueueId, StoreError, StoreErrorKind, Writer, commit};
+
+/// After how many messages it is looked up again how full a queue is.
+const KNOWN: u64 = 1000;
+
+impl Writer {
+    pub(super) async fn send_to(&mut self, mut message: HandedOver) {
+        let name = Arc::clone(&message.outlet.name);
+        // Most often nobody in this process owns the queue.
+        let owner = self.queues.values().find(|entry| entry.outlet.name == name);
+        if let Some(entry) = owner {
+            if entry.outlet.take_room() {
+                message.owner = Some(Arc::clone(&entry.outlet));
+                return self.group.append(entry.id, message);
+            }
+            return self.refuse_sent(message, &AcceptError::Full("the mailbox is full".into()));
+        }
+        match self.number_of(&name, message.outlet.settings.capacity).await {
+            Ok(Some(queue)) => self.group.append(queue, message),
+            Ok(None) => self.refuse_sent(message, &AcceptError::Full("the mailbox is full".into())),
+            Err(error) => {
+                let text = error.to_string();
+                self.refuse_sent(message, &AcceptError::StoreDown(text.as_str().into()));
+                if error.kind == StoreErrorKind::Broken {
+                    self.outage(text).await;
+                }
+            }
+        }
+    }
+
+    fn refuse_sent(&self, message: HandedOver, why: &AcceptError) {
+        self.inbox.give_room(message.bytes());
+        message.refuse(why);
+    }
+
+    /// The number of a queue without an owner in this process. It is made if there is none. `None` if it is full.
+    async fn number_of(&mut self, name: &Arc<str>, capacity: u64) -> Result<Option<QueueId>, StoreError> {
+        if let Some((queue, room @ 1..)) = self.numbers.get_mut(name) {
+            *room -= 1;
+            return Ok(Some(*queue));
+        }
+        // What was sent until now counts.
+        self.commit().await;
+        let row = self.store.queues().await?.into_iter().find(|row| *row.name == **name);
+        let (queue, waiting) = if let Some(row) = row {
+            (row.queue, row.waiting)
+        } else {
+            let claim = self.store.claim(name).await?;
+            self.group.add(Change::Release(claim.queue), commit::Then::Nothing);
+            (claim.queue, claim.waiting)
+        };
+        let Some(room) = capacity.checked_sub(waiting + 1) else { return Ok(None) };
+        self.numbers.insert(Arc::clone(name), (queue, room.min(KNOWN)));
+        Ok(Some(queue))
+    }
+
+    /// A sender's message is durable. If its queue has an owner here, it is read in its turn.
+    pub(super) fn sent(&mut self, seq: Seq, message: HandedOver) {
+        message.outlet.give_room();
+        drop(message.held.stored());
+        let Some(owner) = message.owner else { return };
+        let term = owner.term();
+        if self.queues.contains_key(&term) {
+            // It has its room already.
+            let _counted = owner.queue().grown(seq);
+            self.hungry.insert(term);
+        }
+    }
+}

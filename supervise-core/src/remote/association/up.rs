@@ -1,0 +1,204 @@
+//! An association that there is: order, window, and what waits for the peer.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::mem::take;
+
+use super::{Effect, Frame, Id, Number, Packet, Settings, Why};
+use crate::supervision::Time;
+
+/// What both sides of an association count.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Up {
+    pub(super) mine: Number,
+    pub(super) yours: Number,
+    pub(super) peer: Option<Id>,
+    /// How many packets were sent.
+    pub(super) sequence: u64,
+    /// How many packets arrived.
+    pub(super) expected: u64,
+    /// How many bytes were sent, and of those acknowledged.
+    pub(super) sent: u64,
+    pub(super) acknowledged: u64,
+    /// How many bytes arrived, of those were processed, and of those were acknowledged.
+    pub(super) arrived: u64,
+    pub(super) processed: u64,
+    pub(super) reported: u64,
+    pub(super) heard: Time,
+    pub(super) spoke: Time,
+    /// Since when processed bytes wait for their acknowledgement.
+    pub(super) owes: Option<Time>,
+    pub(super) queue: VecDeque<Frame>,
+    /// The bytes of what is in the queue.
+    pub(super) queued: u64,
+    /// Asks of this node's actors.
+    pub(super) asks: BTreeSet<u64>,
+    /// Asks of the peer's actors.
+    pub(super) answering: BTreeSet<u64>,
+    /// Subjects of the peer's and their watchers here.
+    pub(super) watching: BTreeSet<(Id, Id)>,
+    /// Subjects here and their watchers at the peer.
+    pub(super) watched: BTreeSet<(Id, Id)>,
+}
+
+/// The state that a verdict leaves behind for a moment.
+impl Default for Up {
+    fn default() -> Self {
+        Self::new(0, 0, None, Time::ZERO)
+    }
+}
+
+impl Up {
+    pub(super) fn new(mine: Number, yours: Number, peer: Option<Id>, now: Time) -> Self {
+        Self {
+            mine,
+            yours,
+            peer,
+            sequence: 0,
+            expected: 0,
+            sent: 0,
+            acknowledged: 0,
+            arrived: 0,
+            processed: 0,
+            reported: 0,
+            heard: now,
+            spoke: now,
+            owes: None,
+            queue: VecDeque::new(),
+            queued: 0,
+            asks: BTreeSet::new(),
+            answering: BTreeSet::new(),
+            watching: BTreeSet::new(),
+            watched: BTreeSet::new(),
+        }
+    }
+
+    pub(super) fn under_way(&self) -> u64 {
+        self.sent - self.acknowledged
+    }
+
+    pub(super) fn flush(&mut self, settings: &Settings, now: Time, effects: &mut Vec<Effect>) {
+        loop {
+            let (mut frames, mut bytes) = (Vec::new(), 0);
+            while let Some(next) = self.queue.front() {
+                let with = bytes + next.size();
+                // A frame that is larger than the window travels alone.
+                let fits = self.under_way() + with <= settings.window || self.under_way() + bytes == 0;
+                if !fits || (bytes > 0 && with > settings.packet) {
+                    break;
+                }
+                bytes = with;
+                frames.extend(self.queue.pop_front());
+            }
+            if frames.is_empty() {
+                return;
+            }
+            self.queued -= bytes;
+            self.sent += bytes;
+            self.transmit(now, frames, effects);
+        }
+    }
+
+    pub(super) fn transmit(&mut self, now: Time, frames: Vec<Frame>, effects: &mut Vec<Effect>) {
+        let (sequence, acknowledged) = (self.sequence, self.processed);
+        self.sequence += 1;
+        self.reported = acknowledged;
+        self.owes = None;
+        self.spoke = now;
+        effects.push(Effect::Transmit(Packet::Frames {
+            to: self.yours,
+            from: self.mine,
+            sequence,
+            acknowledged,
+            frames,
+        }));
+    }
+
+    pub(super) fn has_processed(&mut self, settings: &Settings, now: Time, bytes: u64, effects: &mut Vec<Effect>) {
+        self.processed = (self.processed + bytes).min(self.arrived);
+        let owed = self.processed - self.reported;
+        if owed > settings.window / 4 {
+            self.transmit(now, Vec::new(), effects);
+        } else if owed > 0 && self.owes.is_none() {
+            self.owes = Some(now);
+        }
+    }
+
+    /// A packet of this association.
+    pub(super) fn arrives(
+        &mut self,
+        settings: &Settings,
+        now: Time,
+        sequence: u64,
+        acknowledged: u64,
+        frames: Vec<Frame>,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), Why> {
+        if sequence < self.expected {
+            return Ok(());
+        }
+        if sequence > self.expected {
+            return Err(Why::Lost);
+        }
+        if acknowledged < self.acknowledged || acknowledged > self.sent {
+            return Err(Why::Broke);
+        }
+        self.expected += 1;
+        self.heard = now;
+        self.acknowledged = acknowledged;
+        let bytes = frames.iter().map(Frame::size).fold(0, u64::saturating_add);
+        // What waits to be processed here is under way for the peer.
+        let waits = self.arrived - self.processed;
+        if bytes > 0 && waits > 0 && waits.saturating_add(bytes) > settings.window {
+            return Err(Why::Broke);
+        }
+        let mut delivered = Vec::with_capacity(frames.len());
+        for frame in frames {
+            if self.admits(settings, &frame)? {
+                delivered.push(frame);
+            }
+        }
+        self.arrived += bytes;
+        if bytes > 0 {
+            effects.push(Effect::Deliver { mine: self.mine, frames: delivered, bytes });
+        }
+        self.flush(settings, now, effects);
+        Ok(())
+    }
+
+    /// Whether a frame that arrived is to be carried out.
+    fn admits(&mut self, settings: &Settings, frame: &Frame) -> Result<bool, Why> {
+        match frame {
+            Frame::Tell { .. } | Frame::Note(_) => Ok(true),
+            Frame::Ask { ask, .. } => {
+                let is_new = self.answering.insert(*ask);
+                if is_new && self.answering.len() <= settings.asks { Ok(true) } else { Err(Why::Broke) }
+            }
+            Frame::Answer { ask, .. } => Ok(self.asks.remove(ask)),
+            Frame::Watch { subject, watcher, .. } => {
+                let is_new = self.watched.insert((*subject, *watcher));
+                if self.watched.len() <= settings.watches { Ok(is_new) } else { Err(Why::Broke) }
+            }
+            Frame::Unwatch { subject, watcher } => Ok(self.watched.remove(&(*subject, *watcher))),
+            Frame::Ended { subject, watcher, .. } => Ok(self.watching.remove(&(*subject, *watcher))),
+        }
+    }
+
+    /// Everything that waits for the peer gets its answer.
+    pub(super) fn end(mut self, why: Why, effects: &mut Vec<Effect>) {
+        effects.push(Effect::Verdict { mine: self.mine, why });
+        for frame in take(&mut self.queue) {
+            match frame {
+                Frame::Ask { ask, .. } if self.asks.remove(&ask) => {
+                    effects.push(Effect::Resolve { ask, sent: false });
+                }
+                // Its news comes below.
+                Frame::Watch { .. } | Frame::Unwatch { .. } | Frame::Ask { .. } => {}
+                other => effects.push(Effect::Unsent(other)),
+            }
+        }
+        effects.extend(self.asks.into_iter().map(|ask| Effect::Resolve { ask, sent: true }));
+        effects
+            .extend(self.watching.into_iter().map(|(subject, watcher)| Effect::Unreachable { subject, watcher }));
+        effects.extend(self.watched.into_iter().map(|(subject, watcher)| Effect::Forget { subject, watcher }));
+    }
+}

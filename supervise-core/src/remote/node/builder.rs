@@ -1,0 +1,198 @@
+//! The settings of a node, and how it joins.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::mpsc::unbounded_channel;
+use tokio::sync::{Notify, watch};
+
+use super::super::association::Settings;
+use super::super::remote_actor::{RemoteActor, RemoteType};
+use super::super::transport::{Inbox, NodeId, Transport, TransportError};
+use super::{Joined, Node, NodeCore, drive};
+use crate::actor::{ActorSystem, dispatch};
+
+/// The settings of a node that is yet to join.
+#[must_use = "a builder does nothing until `join`"]
+pub struct NodeBuilder {
+    system: ActorSystem,
+    served: HashMap<&'static str, RemoteType>,
+    mesh: String,
+    is_untrusted: bool,
+    limits: Limits,
+}
+
+/// Why a system could not join.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum JoinError {
+    /// It has joined already: a system has one node.
+    #[error("the system `{0}` has joined already")]
+    Joined(String),
+    /// The engine could not be opened.
+    #[error("the system could not join: {0}")]
+    Transport(TransportError),
+    /// The system has ended.
+    #[error("the system `{0}` has ended")]
+    Ended(String),
+}
+
+#[derive(Clone)]
+pub(super) struct Limits {
+    pub(super) association: Settings,
+    pub(super) message: usize,
+    pub(super) refs: usize,
+    pub(super) find: Duration,
+}
+
+impl NodeBuilder {
+    /// Lets peers find actors of this type by their paths. Nothing else is found, and only messages of served types and of those whose
+    /// refs were handed out are ever read.
+    pub fn serve<A: RemoteActor>(mut self) -> Self {
+        self.served.insert(A::NAME, RemoteType::of::<A>());
+        self
+    }
+
+    /// Sets the name of the mesh. Nodes of different meshes refuse each other. By default it is empty.
+    pub fn mesh(mut self, mesh: impl Into<String>) -> Self {
+        self.mesh = mesh.into();
+        self
+    }
+
+    /// Does not trust the peers: they find only actors that have a name, by [`Node::register`], and their `stop`, `poison` and `kill` become
+    /// dead letters here.
+    pub fn untrusted(mut self) -> Self {
+        self.is_untrusted = true;
+        self
+    }
+
+    /// Sets how long a peer may be silent before it is given up. The default is 10 seconds.
+    pub fn patience(mut self, patience: Duration) -> Self {
+        self.limits.association.patience = patience;
+        let beat = self.limits.association.heartbeat.min(patience / 4).max(Duration::from_millis(1));
+        self.limits.association.heartbeat = beat;
+        self
+    }
+
+    /// Sets how large a message and an answer may be, in bytes. The default is 1 MiB. Peers should have the same.
+    pub fn max_message(mut self, bytes: usize) -> Self {
+        self.limits.message = bytes;
+        self
+    }
+
+    /// Sets how many bytes may be under way to a peer. The default is 1 MiB. Peers should have the same.
+    pub fn window(mut self, bytes: u64) -> Self {
+        self.limits.association.window = bytes.max(1);
+        self
+    }
+
+    /// Sets how many actors of one peer this node may know, how many asks of a peer may be under way, and how many watches it may have. A
+    /// peer that wants more is given up. The default is 65 536.
+    pub fn limit(mut self, each: usize) -> Self {
+        self.limits.refs = each;
+        self.limits.association.asks = each;
+        self.limits.association.watches = each;
+        self
+    }
+
+    /// Sets how long [`Node::find`] waits for a node and for its answer. The default is 5 seconds.
+    pub fn find_timeout(mut self, timeout: Duration) -> Self {
+        self.limits.find = timeout;
+        self
+    }
+
+    /// Joins the nodes that the engine reaches. The node leaves when its system ends: after the last actor has ended, so that peers
+    /// are told how the actors ended.
+    ///
+    /// # Errors
+    ///
+    /// If the system has joined already or has ended, or the engine cannot be opened.
+    ///
+    /// # Cancel safety
+    ///
+    /// If the future is dropped, the system has not joined, and may join again.
+    pub async fn join(self, transport: impl Transport) -> Result<Node, JoinError> {
+        let Self { system, served, mesh, is_untrusted, mut limits } = self;
+        let largest = limits.association.window.max(limits.message as u64);
+        limits.association.backlog = limits.association.backlog.max(largest.saturating_mul(16));
+        let me = NodeId::new(system.name(), &transport.address());
+        let (inbox, heard) = unbounded_channel();
+        let core = Arc::new(NodeCore {
+            me,
+            incarnation: fastrand::u64(1..),
+            mesh,
+            limits,
+            is_untrusted,
+            transport: Box::new(transport),
+            links: Mutex::default(),
+            served,
+            exports: Mutex::default(),
+            names: Mutex::default(),
+            nudge: Notify::new(),
+            soonest: AtomicU64::new(u64::MAX),
+            looks_for_gone: AtomicBool::new(false),
+            news: watch::Sender::new(0),
+            left: watch::Sender::new(false),
+            system: system.clone(),
+        });
+        let joined = system.core().extensions().get::<Joined>();
+        {
+            let mut slot = joined.0.lock().unwrap_or_else(PoisonError::into_inner);
+            if slot.is_some() {
+                return Err(JoinError::Joined(system.name().to_owned()));
+            }
+            *slot = Some(Arc::clone(&core));
+        }
+        let mut joins = Joins(Some(&joined));
+        let (me, incarnation) = (core.me.clone(), core.incarnation);
+        if let Err(error) = core.transport.open(&me, incarnation, Inbox(inbox)).await {
+            return Err(JoinError::Transport(error));
+        }
+        dispatch::start(system.core(), drive(Arc::clone(&core), heard));
+        let leaves = Arc::clone(&core);
+        if system.on_termination(async move { leaves.leave().await }).is_err() {
+            core.leave().await;
+            return Err(JoinError::Ended(system.name().to_owned()));
+        }
+        joins.0 = None;
+        Ok(Node(core))
+    }
+}
+
+/// The place of a node that is about to join. Unless it has joined, the system may join again.
+struct Joins<'a>(Option<&'a Joined>);
+
+impl Drop for Joins<'_> {
+    fn drop(&mut self) {
+        let core = self.0.and_then(|joined| joined.0.lock().unwrap_or_else(PoisonError::into_inner).take());
+        drop(core);
+    }
+}
+
+impl fmt::Debug for NodeBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NodeBuilder").field("system", &self.system).finish_non_exhaustive()
+    }
+}
+
+impl Node {
+    /// A builder for the node of a system.
+    pub fn builder(system: &ActorSystem) -> NodeBuilder {
+        let limits = Limits {
+            association: Settings::DEFAULT,
+            message: 1 << 20,
+            refs: 65_536,
+            find: Duration::from_secs(5),
+        };
+        NodeBuilder {
+            system: system.clone(),
+            served: HashMap::new(),
+            mesh: String::new(),
+            is_untrusted: false,
+            limits,
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! The task of a node, and how the node leaves.
+
+use std::future::{Future, pending, poll_fn};
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::task::Poll;
+use std::time::Duration;
+
+use tokio::sync::mpsc::UnboundedReceiver;
+
+use super::super::association::{Input, Packet};
+use super::super::link::{Link, Work};
+use super::super::transport::Heard;
+use super::super::wire::{decode, encode};
+use super::NodeCore;
+
+/// How much time lies between two ticks at least: each of them goes through all peers.
+const BETWEEN_TICKS: Duration = Duration::from_millis(10);
+
+impl NodeCore {
+    fn heard(self: &Arc<Self>, heard: Heard) {
+        let (peer, input) = match heard {
+            Heard::Appeared(peer, incarnation) => (peer, Input::Appeared(incarnation)),
+            Heard::Vanished(peer, incarnation) => (peer, Input::Vanished(incarnation)),
+            Heard::Packet(peer, packet) if packet.len() as u64 > self.max_packet() => (peer, Input::Broke),
+            // Noise is ignored: if a packet is missing, the next one tells.
+            Heard::Packet(peer, packet) => match decode(&packet, self.max_packet()) {
+                Some(packet) => (peer, Input::Received(packet)),
+                None => return,
+            },
+        };
+        let link = match (self.link_of(peer.text()), &input) {
+            (Some(link), _) => link,
+            (None, Input::Appeared(_) | Input::Received(Packet::Hello { .. })) => self.link(&peer),
+            (None, Input::Received(Packet::Frames { to, from, .. })) => {
+                // If there is no room, the peer's patience ends its association.
+                let _full = self.transport.send(&peer, encode(&Packet::Goodbye { to: *from, from: *to }));
+                return;
+            }
+            (None, _) => return,
+        };
+        link.step(input);
+        if link.is_gone() {
+            self.forget(&link);
+        }
+    }
+
+    /// Forgets the peers that are gone. Only the task of the node does so, because it alone hears of a peer again.
+    fn forget_gone(&self) {
+        for link in self.all_links() {
+            if link.is_gone() {
+                self.forget(&link);
+            }
+        }
+    }
+
+    fn forget(&self, link: &Link) {
+        self.links().remove(&**link.peer.text());
+        link.put(Work::Close);
+    }
+
+    /// Ticks each link. What they want next is known afterwards.
+    fn tick(&self) {
+        self.soonest.store(u64::MAX, Ordering::SeqCst);
+        for link in self.all_links() {
+            link.tick();
+        }
+        self.forget_gone();
+    }
+
+    /// Sends what waits, for two seconds at most, says goodbye and closes the engine.
+    pub(super) async fn leave(self: &Arc<Self>) {
+        const FLUSH: Duration = Duration::from_secs(2);
+        let deadline = self.now() + FLUSH;
+        loop {
+            let links = self.all_links();
+            for link in &links {
+                link.flush();
+            }
+            if links.iter().all(|link| link.is_idle()) || self.now() >= deadline {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        self.left.send_replace(true);
+        for link in self.all_links() {
+            link.step(Input::Leave);
+            link.pump();
+            link.put(Work::Close);
+        }
+        self.transport.close().await;
+    }
+
+    /// No task of the system runs any more.
+    pub(super) fn shut(&self) {
+        self.left.send_replace(true);
+        let links: Vec<_> = self.links().drain().map(|(_, link)| link).collect();
+        for link in links {
+            link.shut();
+        }
+    }
+}
+
+/// The task of a node: hears the engine and the clock.
+pub(super) async fn drive(node: Arc<NodeCore>, mut heard: UnboundedReceiver<Heard>) {
+    enum Next {
+        Heard(Option<Heard>),
+        Tick,
+        Again,
+    }
+    let (mut left, mut ticked) = (node.left.subscribe(), Duration::ZERO);
+    while !*left.borrow_and_update() {
+        let soonest = node.soonest.load(Ordering::SeqCst);
+        let due = (soonest < u64::MAX).then(|| Duration::from_micros(soonest).max(ticked + BETWEEN_TICKS));
+        let pause = due.map(|due| due.saturating_sub(node.now()));
+        let is_due = pause.is_some_and(|pause| pause.is_zero());
+        let next = {
+            let mut sleep = pin!(async {
+                match pause {
+                    Some(pause) => tokio::time::sleep(pause).await,
+                    None => pending().await,
+                }
+            });
+            let (mut nudged, mut leaves) = (pin!(node.nudge.notified()), pin!(left.changed()));
+            poll_fn(|cx| {
+                // However much there is to hear.
+                if is_due {
+                    return Poll::Ready(Next::Tick);
+                }
+                if let Poll::Ready(next) = heard.poll_recv(cx) {
+                    return Poll::Ready(Next::Heard(next));
+                }
+                if sleep.as_mut().poll(cx).is_ready() {
+                    return Poll::Ready(Next::Tick);
+                }
+                if nudged.as_mut().poll(cx).is_ready() || leaves.as_mut().poll(cx).is_ready() {
+                    return Poll::Ready(Next::Again);
+                }
+                Poll::Pending
+            })
+            .await
+        };
+        match next {
+            Next::Heard(Some(one)) => node.heard(one),
+            Next::Heard(None) => return,
+            Next::Tick => {
+                ticked = node.now();
+                node.tick();
+            }
+            Next::Again => {
+                if node.looks_for_gone.swap(false, Ordering::SeqCst) {
+                    node.forget_gone();
+                }
+            }
+        }
+    }
+}

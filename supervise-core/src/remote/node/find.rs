@@ -1,0 +1,126 @@
+//! Finding an actor by its path.
+
+use super::super::codec::{Pending, answered};
+use super::super::remote_actor::RemoteActor;
+use super::super::wire::{Find, Found, WireRef, bytes};
+use super::{Node, NodeCore};
+use crate::actor::{RefOf, ReplyTo};
+use crate::base::{ActorPath, InvalidPath};
+
+/// Why no actor was found on another node.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FindError {
+    /// The path is not one with an address: `supervise://system@host:port/user/name`.
+    #[error("{0}")]
+    Path(InvalidPath),
+    /// The path has no address, and no actor here has it.
+    #[error("`{0}` has no address: write `supervise://system@host:port/user/name`")]
+    NoAddress(String),
+    /// No such node has been heard of in time.
+    #[error("there is no node `{0}`")]
+    NoNode(String),
+    /// The node has no such actor.
+    #[error("there is no actor at `{0}`")]
+    NotFound(String),
+    /// The actor has another type.
+    #[error("the actor is a `{is}`")]
+    OtherType {
+        /// The name of its type there.
+        is: String,
+    },
+    /// The node does not serve actors of this type.
+    #[error("the node does not serve `{0}`")]
+    NotServed(String),
+    /// The node did not answer in time.
+    #[error("the node did not answer in time")]
+    Timeout,
+}
+
+impl Node {
+    /// The actor at a path of another node, `supervise://system@host:port/user/name`, or of this one. Waits for the node to appear.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such node or actor, or the actor is not an `A`, or its node does not serve the type.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future has no effect.
+    pub async fn find<A: RemoteActor>(&self, path: impl AsRef<str>) -> Result<RefOf<A>, FindError> {
+        let text = path.as_ref();
+        let parsed: ActorPath = text.split('#').next().unwrap_or(text).parse().map_err(FindError::Path)?;
+        let Some(address) = parsed.address() else { return Err(FindError::NoAddress(text.to_owned())) };
+        let peer = format!("{}@{address}", parsed.system());
+        let find = Find { path: parsed.local().to_owned(), actor: A::NAME.to_owned() };
+        if peer == **self.0.me.text() {
+            return self.read::<A>(text, self.0.found_here(&find));
+        }
+        let limit = self.0.limits.find;
+        let answer = async {
+            loop {
+                let mut news = self.0.news.subscribe();
+                if let Some(link) = self.0.link_of(&peer)
+                    && let Some((mine, _)) = link.numbers()
+                {
+                    let (reply, answer) = ReplyTo::<Found>::asked();
+                    if let Some(slot) = reply.erase()
+                        && link.ask(mine, 0, bytes(&find), Pending::new(slot, answered::<Found>)).is_ok()
+                    {
+                        link.flush();
+                        // A verdict in between: the next association may come in time.
+                        if let Ok(found) = answer.await {
+                            return self.read::<A>(text, found);
+                        }
+                    }
+                }
+                let _closed = news.changed().await;
+            }
+        };
+        match tokio::time::timeout(limit, answer).await {
+            Ok(found) => found,
+            Err(_) if self.0.link_of(&peer).is_some_and(|link| link.numbers().is_some()) => {
+                Err(FindError::Timeout)
+            }
+            Err(_) => Err(FindError::NoNode(peer)),
+        }
+    }
+
+    fn read<A: RemoteActor>(&self, path: &str, found: Found) -> Result<RefOf<A>, FindError> {
+        match found {
+            Found::Actor(wire) => Ok(RefOf::<A>::from(self.0.read_ref::<A>(&wire))),
+            Found::Nobody => Err(FindError::NotFound(path.to_owned())),
+            Found::OtherType(is) => Err(FindError::OtherType { is }),
+            Found::NotServed => Err(FindError::NotServed(A::NAME.to_owned())),
+        }
+    }
+}
+
+impl NodeCore {
+    /// What a peer that looks for an actor finds.
+    pub(in crate::remote) fn found(&self, find: &Find) -> Found {
+        let found = self.found_here(find);
+        match &found {
+            Found::Actor(wire) if self.is_untrusted && !self.has_name(wire.uid) => Found::Nobody,
+            Found::OtherType(_) if self.is_untrusted => Found::Nobody,
+            _ => found,
+        }
+    }
+
+    /// What this node itself finds.
+    fn found_here(&self, find: &Find) -> Found {
+        let Some(kind) = self.served.get(&*find.actor) else { return Found::NotServed };
+        let Some(actor) = self.system.find(&find.path) else { return Found::Nobody };
+        if !(kind.reaches)(&actor) {
+            return Found::OtherType(actor.core().description().type_name().to_owned());
+        }
+        self.export(&actor, Some(*kind));
+        Found::Actor(WireRef {
+            node: self.me.to_string(),
+            incarnation: self.incarnation,
+            uid: actor.uid().into(),
+            path: actor.path().local().to_owned(),
+            actor: kind.name.to_owned(),
+        })
+    }
+}

@@ -1,0 +1,340 @@
+//! What a node keeps stays bounded, whatever its peers do.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::task::{Context as TaskContext, Waker};
+use std::time::{Duration, Instant};
+
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use super::super::association::{Frame, Greeting, Packet, VERSIONS};
+use super::super::memory::Network;
+use super::super::transport::{BoxFuture, Inbox, NodeId, Transport, TransportError};
+use super::super::wire::{Note, WireRef, bytes, decode, encode};
+use super::super::{JoinError, Node, NodeBuilder};
+use super::{Plain, find, place, settle};
+use crate::actor::ActorSystem;
+
+/// A packet, and for whom it is.
+type Sent = (NodeId, Vec<u8>);
+
+/// An engine whose peers the test plays.
+#[derive(Default)]
+struct Stage {
+    inbox: Mutex<Option<UnboundedSender<Inbox>>>,
+    sent: Mutex<Option<UnboundedSender<Sent>>>,
+    /// `open` never returns.
+    hangs: bool,
+    /// How many packets it takes. Then there is no room.
+    room: AtomicUsize,
+}
+
+impl Transport for Stage {
+    fn address(&self) -> String {
+        "stage:1".to_owned()
+    }
+
+    fn open(&self, _: &NodeId, _: u64, inbox: Inbox) -> BoxFuture<'_, Result<(), TransportError>> {
+        Box::pin(async move {
+            if self.hangs {
+                std::future::pending::<()>().await;
+            }
+            if let Some(give) = &*self.inbox.lock().unwrap() {
+                give.send(inbox).unwrap();
+            }
+            Ok(())
+        })
+    }
+
+    fn send(&self, to: &NodeId, packet: Vec<u8>) -> Result<(), Vec<u8>> {
+        if self.room.fetch_update(SeqCst, SeqCst, |room| room.checked_sub(1)).is_err() {
+            return Err(packet);
+        }
+        if let Some(sent) = &*self.sent.lock().unwrap() {
+            let _gone = sent.send((to.clone(), packet));
+        }
+        Ok(())
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async {})
+    }
+}
+
+/// A peer that says what the test tells it to say.
+pub(super) struct Puppet {
+    pub(super) me: NodeId,
+    inbox: Inbox,
+    sent: UnboundedReceiver<Sent>,
+    /// The node's number.
+    to: u64,
+    sequence: u64,
+}
+
+const MINE: u64 = 7;
+
+impl Puppet {
+    /// A node, and a peer that it has not heard of.
+    pub(super) async fn new(settings: impl FnOnce(NodeBuilder) -> NodeBuilder) -> (ActorSystem, Node, Self) {
+        Self::with_room(usize::MAX, settings).await
+    }
+
+    /// As `new`, with an engine that takes so many packets and no more.
+    async fn with_room(
+        room: usize,
+        settings: impl FnOnce(NodeBuilder) -> NodeBuilder,
+    ) -> (ActorSystem, Node, Self) {
+        let (give, mut inboxes) = unbounded_channel();
+        let (sends, heard) = unbounded_channel();
+        let stage = Stage {
+            inbox: Mutex::new(Some(give)),
+            sent: Mutex::new(Some(sends)),
+            hangs: false,
+            room: AtomicUsize::new(room),
+        };
+        let system = ActorSystem::new("stage");
+        let node = settings(Node::builder(&system).serve::<Plain>()).join(stage).await.unwrap();
+        let inbox = inboxes.recv().await.unwrap();
+        (system, node, Self { me: NodeId::new("puppet", "puppet:1"), inbox, sent: heard, to: 0, sequence: 0 })
+    }
+
+    fn greeting() -> Greeting {
+        Greeting { versions: VERSIONS, mesh: String::new(), uid: 9 }
+    }
+
+    fn say(&self, packet: &Packet) {
+        self.inbox.packet(self.me.clone(), encode(packet));
+    }
+
+    /// Begins an association.
+    async fn up(&mut self) {
+        self.say(&Packet::Hello { from: Self::greeting(), mine: MINE });
+        loop {
+            if let Packet::Welcome { yours: MINE, mine, .. } = self.hears().await {
+                self.to = mine;
+                return self.say(&Packet::Welcome { from: Self::greeting(), yours: mine, mine: MINE });
+            }
+        }
+    }
+
+    /// Begins another association, whatever was said before.
+    pub(super) async fn again(&mut self) {
+        while self.sent.try_recv().is_ok() {}
+        self.sequence = 0;
+        self.up().await;
+        self.frames(Vec::new());
+        settle().await;
+    }
+
+    async fn hears(&mut self) -> Packet {
+        decode(&self.sent.recv().await.unwrap().1, u64::MAX).unwrap()
+    }
+
+    pub(super) fn frames(&mut self, frames: Vec<Frame>) {
+        let packet = Packet::Frames { to: self.to, from: MINE, sequence: self.sequence, acknowledged: 0, frames };
+        self.sequence += 1;
+        self.say(&packet);
+    }
+
+    fn note(&mut self, note: &Note) {
+        self.frames(vec![Frame::Note(bytes(note))]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_forgets_peers_that_are_gone() {
+    let network = Network::new(1);
+    let (_hub, hub) = place(&network, "hub").await;
+    for number in 0..20 {
+        let name = format!("p{number}");
+        let (peer, _node) = place(&network, &name).await;
+        let _plain = peer.spawn("plain", || Plain).unwrap();
+        let found = find(&hub, &name).await;
+        if number % 2 == 0 {
+            peer.terminate().await;
+        } else {
+            network.kill(&format!("{name}:1"));
+        }
+        settle().await;
+        assert!(found.has_ended());
+    }
+    tokio::time::sleep(Duration::from_secs(20)).await;
+    assert_eq!(hub.0.all_links().len(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_nobody_greeted_about_leaves_nothing_behind() {
+    let (_system, node, mut puppet) = Puppet::new(|builder| builder).await;
+    for number in 0..100 {
+        puppet.me = NodeId::new("nobody", &format!("nobody:{number}"));
+        puppet.say(&Packet::Goodbye { to: 1, from: 2 });
+        puppet.say(&Packet::Welcome { from: Puppet::greeting(), yours: 1, mine: 2 });
+        puppet.inbox.vanished(puppet.me.clone(), 5);
+        puppet.frames(Vec::new());
+        assert_eq!(
+            puppet.hears().await,
+            Packet::Goodbye { to: MINE, from: 0 },
+            "it does not know the association"
+        );
+    }
+    settle().await;
+    assert_eq!(node.0.all_links().len(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_peer_that_greets_and_falls_silent_is_forgotten() {
+    let (_system, node, mut puppet) = Puppet::new(|builder| builder).await;
+    puppet.say(&Packet::Hello { from: Puppet::greeting(), mine: MINE });
+    assert!(matches!(puppet.hears().await, Packet::Hello { .. }));
+    assert_eq!(node.0.all_links().len(), 1);
+    tokio::time::sleep(Duration::from_secs(20)).await;
+    assert_eq!(node.0.all_links().len(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn names_that_were_taken_back_leave_nothing_behind() {
+    let network = Network::new(1);
+    let (here, here_node) = place(&network, "here").await;
+    let (_there, there_node) = place(&network, "there").await;
+    settle().await;
+    let plain = here.spawn("plain", || Plain).unwrap();
+    let tasks = tokio::runtime::Handle::current().metrics().num_alive_tasks();
+    for number in 0..5_000 {
+        let name = format!("name {number}");
+        here_node.register(&name, &plain).unwrap();
+        here_node.unregister(&name, &plain);
+    }
+    settle().await;
+    assert_eq!(there_node.0.peer_names(), 0);
+    let now = tokio::runtime::Handle::current().metrics().num_alive_tasks();
+    assert!(now <= tasks + 1, "{tasks} tasks before, {now} now");
+    here_node.register("last", &plain).unwrap();
+    here_node.register("also", &plain).unwrap();
+    settle().await;
+    assert_eq!(there_node.0.peer_names(), 2);
+    plain.stop();
+    settle().await;
+    assert_eq!(there_node.0.peer_names(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_peer_that_takes_back_names_that_it_never_gave_adds_nothing() {
+    let (_system, node, mut puppet) = Puppet::new(|builder| builder).await;
+    puppet.up().await;
+    for number in 0..5_000 {
+        let actor = WireRef {
+            node: puppet.me.to_string(),
+            incarnation: 9,
+            uid: 1,
+            path: "/user/a".to_owned(),
+            actor: "Plain".to_owned(),
+        };
+        puppet.note(&Note::Named { name: format!("name {number}"), actor, is_taken: false });
+    }
+    settle().await;
+    assert_eq!(node.peers().len(), 1);
+    assert_eq!(node.0.peer_names(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn refs_that_nobody_holds_do_not_count_towards_the_limit() {
+    let (_system, node, mut puppet) = Puppet::new(|builder| builder.limit(300)).await;
+    puppet.up().await;
+    settle().await;
+    let link = node.0.link_of("puppet@puppet:1").unwrap();
+    let (mine, _) = link.numbers().unwrap();
+    let held: Vec<_> = (0..170).map(|uid| link.proxy::<Plain>(mine, uid, "/user/a").unwrap()).collect();
+    for uid in 1_000..3_000 {
+        assert!(link.proxy::<Plain>(mine, uid, "/user/a").is_some(), "the ref {uid}");
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(node.peers().len(), 1);
+    let rest: Vec<_> = (5_000..5_130).filter_map(|uid| link.proxy::<Plain>(mine, uid, "/user/a")).collect();
+    assert_eq!(held.len() + rest.len(), 300);
+    tokio::task::yield_now().await;
+    assert!(link.proxy::<Plain>(mine, 9_000, "/user/a").is_none(), "one too many");
+    assert_eq!(node.peers().len(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_join_that_was_given_up_may_be_tried_again() {
+    let system = ActorSystem::new("stage");
+    {
+        let stage = Stage { hangs: true, ..Stage::default() };
+        let mut joins = pin!(Node::builder(&system).join(stage));
+        assert!(joins.as_mut().poll(&mut TaskContext::from_waker(Waker::noop())).is_pending());
+        let second = Node::builder(&system).join(Stage::default()).await;
+        assert!(matches!(second, Err(JoinError::Joined(_))), "{second:?}");
+    }
+    assert!(system.node().is_none());
+    Node::builder(&system).join(Stage::default()).await.unwrap();
+    assert!(system.node().is_some());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_flood_of_noise_does_not_hold_up_heartbeats() {
+    let (_system, node, mut puppet) = Puppet::new(|builder| builder).await;
+    puppet.up().await;
+    puppet.frames(Vec::new());
+    settle().await;
+    while puppet.sent.try_recv().is_ok() {}
+    let noise = NodeId::new("noise", "noise:1");
+    for _ in 0..20_000 {
+        puppet.inbox.packet(noise.clone(), vec![0xff; 8]);
+    }
+    tokio::time::advance(Duration::from_secs(3)).await;
+    let mut turns = 0;
+    while puppet.sent.try_recv().is_err() {
+        turns += 1;
+        assert!(turns < 5, "it is still busy with the noise");
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(node.peers().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_peer_that_talks_and_does_not_listen_piles_up_nothing() {
+    let (_system, node, mut puppet) = Puppet::with_room(2, |builder| builder).await;
+    puppet.up().await;
+    puppet.frames(Vec::new());
+    for number in 0..5_000 {
+        puppet.say(&Packet::Hello { from: Puppet::greeting(), mine: number });
+        puppet.say(&Packet::Frames { to: 1, from: 2, sequence: 0, acknowledged: 0, frames: Vec::new() });
+    }
+    settle().await;
+    let waits = node.0.link_of("puppet@puppet:1").unwrap().outbox();
+    assert!(waits <= 4100, "{waits} packets wait for room");
+}
+
+/// What so many peers that say nothing but that they are alive cost in a second.
+async fn cost_of_peers(count: usize) -> Duration {
+    let (_system, node, mut puppet) = Puppet::new(|builder| builder).await;
+    let mut peers = Vec::new();
+    for number in 0..count {
+        puppet.me = NodeId::new("peer", &format!("peer:{number}"));
+        puppet.up().await;
+        peers.push((puppet.me.clone(), puppet.to));
+    }
+    let mut least = Duration::MAX;
+    for sequence in 0..5 {
+        let began = Instant::now();
+        for (peer, to) in &peers {
+            let (to, frames) = (*to, Vec::new());
+            let packet = Packet::Frames { to, from: MINE, sequence, acknowledged: 0, frames };
+            puppet.inbox.packet(peer.clone(), encode(&packet));
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        while puppet.sent.try_recv().is_ok() {}
+        least = least.min(began.elapsed());
+    }
+    assert_eq!(node.peers().len(), count);
+    least
+}
+
+#[tokio::test(start_paused = true)]
+async fn four_times_the_peers_cost_about_four_times_as_much() {
+    let (few, many) = (cost_of_peers(1000).await, cost_of_peers(4000).await);
+    assert!(many < few * 12, "{few:?} and {many:?}");
+}

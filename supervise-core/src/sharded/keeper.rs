@@ -1,0 +1,379 @@
+//! Follows the nodes that take part, and lets go what belongs to others.
+//!
+//! Rules 28.2 and 28.3.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use super::gate::{Gate, GateMessage};
+use super::region::{Member, Region, View, entry, hash};
+use super::route::Route;
+use super::{ShardKey, WireName};
+use crate::actor::{
+    Actor, ActorRef, AskError, Context, EscalationsDecidedBy, FailuresDecidedBy, ReplyTo, Request, Supervisor,
+    TypedRef, WorkId,
+};
+use crate::failure::Failure;
+use crate::keyed::Children;
+use crate::remote::{
+    Arguments, Listing, Node, NodeId, Outgoing, RemoteActor, RemoteHandler, Undecodable, Unsendable, codec,
+};
+
+/// Follows the nodes that take part.
+pub(super) struct Keeper<K: ShardKey, A: RemoteActor> {
+    region: Arc<Region<K, A>>,
+    routes: Children<K, Route<K, A>>,
+    node: Node,
+    gate: ActorRef<Gate<K, A>>,
+    /// Lets go what belongs to others in the current view, and asks the others to do so.
+    settling: Vec<WorkId>,
+    has_settled: bool,
+    /// Nodes that ask whether this one has settled in the view of a fingerprint. Each asks for its latest view.
+    asking: HashMap<String, (u64, ReplyTo<()>)>,
+    /// Who waits until this node has left.
+    leaving: Vec<ReplyTo<()>>,
+}
+
+/// What a keeper is told.
+pub(super) enum KeeperMessage<K: ShardKey, A: RemoteActor> {
+    /// Let this key go, and say when.
+    Release(K, ReplyTo<()>),
+    /// Say to this node when everything is let go that belongs to others in the view of this fingerprint.
+    Settle(String, u64, ReplyTo<()>),
+    /// Take this node out, and say when everything is let go.
+    Leave(ReplyTo<()>),
+    /// Names or nodes have changed.
+    Look(Listing<Gate<K, A>>),
+    /// This node has settled in the view of this number.
+    Settled(u64),
+    /// Another node has settled, or a key was let go.
+    Noted,
+    /// This node does not wait any longer before it leaves.
+    Leaves,
+}
+
+impl<K: ShardKey, A: RemoteActor> Keeper<K, A> {
+    pub(super) fn new(
+        region: Arc<Region<K, A>>,
+        routes: Children<K, Route<K, A>>,
+        node: Node,
+        gate: ActorRef<Gate<K, A>>,
+    ) -> Self {
+        Self {
+            region,
+            routes,
+            node,
+            gate,
+            settling: Vec::new(),
+            has_settled: false,
+            asking: HashMap::new(),
+            leaving: Vec::new(),
+        }
+    }
+
+    /// Asks a keeper to let a key go.
+    pub(super) async fn release(keeper: &ActorRef<Self>, key: K) -> Result<(), AskError> {
+        let attach = |message: &mut KeeperMessage<K, A>, reply| {
+            if let KeeperMessage::Release(_, to) = message {
+                *to = reply;
+            }
+        };
+        Request::new(keeper, KeeperMessage::Release(key, ReplyTo::nowhere()), attach).await
+    }
+
+    async fn settle_at(keeper: ActorRef<Self>, from: String, fingerprint: u64) -> Result<(), AskError> {
+        let attach = |message: &mut KeeperMessage<K, A>, reply| {
+            if let KeeperMessage::Settle(_, _, to) = message {
+                *to = reply;
+            }
+        };
+        Request::new(&keeper, KeeperMessage::Settle(from, fingerprint, ReplyTo::nowhere()), attach).await
+    }
+
+    /// The nodes that take part now.
+    fn members(&self) -> Vec<Member<K, A>> {
+        let name = entry(&self.region.name);
+        let gates = self.node.listing::<Gate<K, A>>(&name).now();
+        let keepers = self.node.listing::<Self>(&name).now();
+        let mut members: Vec<Member<K, A>> = Vec::with_capacity(gates.len());
+        for gate in gates {
+            let node = self.node_of(&gate);
+            let keeper = keepers.iter().find(|keeper| self.node_of(keeper) == node);
+            if let Some(keeper) = keeper
+                && members.iter().all(|member| member.node != node)
+            {
+                members.push(Member::new(node, gate.is_local(), gate, keeper.clone()));
+            }
+        }
+        members.sort_by(|one, other| one.node.cmp(&other.node));
+        members
+    }
+
+    fn node_of<B: Actor>(&self, actor: &ActorRef<B>) -> NodeId {
+        let path = actor.path();
+        path.address().map_or_else(|| self.node.id().clone(), |address| NodeId::new(path.system(), address))
+    }
+
+    fn look(&mut self, ctx: &mut Context<Self>) {
+        let (members, before) = (self.members(), self.region.view());
+        let is_same = before.number > 0
+            && members.len() == before.members.len()
+            && members.iter().zip(&before.members).all(|(now, before)| now.is_same(before));
+        if is_same {
+            return;
+        }
+        let earlier = before.members.iter().chain(&before.leaving);
+        let leaving = earlier.filter(|one| {
+            !one.is_here && !one.keeper.has_ended() && members.iter().all(|member| !member.is_same(one))
+        });
+        let leaving = leaving.map(Member::again).collect();
+        let view = Arc::new(View::new(before.number + 1, members, leaving));
+        self.region.publish(Arc::clone(&view));
+        // The gate is a sibling: if it has ended, this actor ends as well.
+        let _ending = self.gate.tell(GateMessage::Again);
+        self.settle(&view, ctx);
+    }
+
+    /// Looks again when names or nodes have changed since the last look.
+    fn follow(mut listing: Listing<Gate<K, A>>, ctx: &mut Context<Self>) {
+        let changed = async move {
+            listing.changed().await;
+            listing
+        };
+        ctx.pipe(changed, |me: &ActorRef<Self>, listing| told(me, KeeperMessage::Look(listing)));
+    }
+
+    /// Lets go what belongs to others, and asks the others to do so.
+    fn settle(&mut self, view: &Arc<View<K, A>>, ctx: &mut Context<Self>) {
+        for earlier in self.settling.drain(..) {
+            ctx.cancel_work(earlier);
+        }
+        self.has_settled = false;
+        let number = view.number;
+        let here = let_go(Arc::clone(&self.region), self.routes.clone(), Arc::clone(view));
+        let settling = ctx.pipe(here, move |me: &ActorRef<Self>, ()| told(me, KeeperMessage::Settled(number)));
+        self.settling.push(settling);
+        let me = self.node.id().to_string();
+        for (at, member) in view.members.iter().chain(&view.leaving).enumerate() {
+            if member.is_here {
+                continue;
+            }
+            let (view, asked) =
+                (Arc::clone(view), Self::settle_at(member.keeper.clone(), me.clone(), view.fingerprint));
+            let settles = async move {
+                // After an error, its routes ask it for each key.
+                if asked.await.is_ok()
+                    && let Some(member) = view.members.iter().chain(&view.leaving).nth(at)
+                {
+                    member.settles();
+                }
+            };
+            let settles = ctx.pipe(settles, |me: &ActorRef<Self>, ()| told(me, KeeperMessage::Noted));
+            self.settling.push(settles);
+        }
+    }
+
+    /// Answers those who have waited for this node to settle.
+    fn answer(&mut self, ctx: &mut Context<Self>) {
+        if !self.has_settled {
+            return;
+        }
+        let now = self.region.view();
+        for (_, (_, reply)) in self.asking.extract_if(|_, (fingerprint, _)| *fingerprint == now.fingerprint) {
+            reply.answer(());
+        }
+        let others_know = now.unsettled().next().is_none();
+        if others_know && now.members.iter().all(|member| !member.is_here) {
+            self.leaves(ctx);
+        }
+    }
+
+    /// Nobody sends anything to this node any more, or it does not wait any longer.
+    fn leaves(&mut self, ctx: &mut Context<Self>) {
+        let leaving = std::mem::take(&mut self.leaving);
+        if leaving.is_empty() {
+            return;
+        }
+        let (gate, limit) = (self.gate.clone(), self.region.handover);
+        let drained = async move {
+            // After an error nothing is held either.
+            let _drained = tokio::time::timeout(limit, Gate::drained(gate)).await;
+            for reply in leaving {
+                reply.answer(());
+            }
+        };
+        ctx.pipe(drained, |me: &ActorRef<Self>, ()| told(me, KeeperMessage::Noted));
+    }
+}
+
+fn told<K: ShardKey, A: RemoteActor>(
+    me: &ActorRef<Keeper<K, A>>,
+    message: KeeperMessage<K, A>,
+) -> Request<'_, Keeper<K, A>, ()> {
+    Request::new(me, message, |_, _| {})
+}
+
+/// Lets everything go that belongs to others in a view. The routes end first, so that nobody sends to the actors any more.
+async fn let_go<K: ShardKey, A: RemoteActor>(
+    region: Arc<Region<K, A>>,
+    routes: Children<K, Route<K, A>>,
+    view: Arc<View<K, A>>,
+) {
+    let elsewhere = |key: &K| hash(key).and_then(|hash| view.home(hash)).is_none_or(|home| !home.is_here);
+    passivate(&region, &routes, elsewhere).await;
+    passivate(&region, &region.actors, elsewhere).await;
+}
+
+/// Passivates these children, and waits until they have ended.
+async fn passivate<K: ShardKey, A: RemoteActor, C: Actor>(
+    region: &Region<K, A>,
+    children: &Children<K, C>,
+    which: impl Fn(&K) -> bool,
+) {
+    let mut ending = Vec::new();
+    children.for_each_occupant(|key, child| {
+        if which(key) {
+            children.passivate(key);
+            ending.push(child);
+        }
+    });
+    for child in ending {
+        region.system.ended(&child).await;
+    }
+}
+
+/// Lets one key go, as soon as it belongs to another node.
+async fn let_one_go<K: ShardKey, A: RemoteActor>(
+    region: Arc<Region<K, A>>,
+    routes: Children<K, Route<K, A>>,
+    key: K,
+    reply: ReplyTo<()>,
+) {
+    let Some(hash) = hash(&key) else { return };
+    let mut views = region.views();
+    let gone = async {
+        while views.borrow_and_update().home(hash).is_some_and(|home| home.is_here) {
+            if views.changed().await.is_err() {
+                return;
+            }
+        }
+        if let Some(route) = routes.occupant(&key) {
+            routes.passivate(&key);
+            region.system.ended(&route).await;
+        }
+        if let Some(actor) = region.actors.occupant(&key) {
+            region.actors.passivate(&key);
+            region.system.ended(&actor).await;
+        }
+        reply.answer(());
+    };
+    // The asker does not wait for longer. If this is over first, the asker is told that there is no answer.
+    let _given_up = tokio::time::timeout(region.handover, gone).await;
+}
+
+impl<K: ShardKey, A: RemoteActor> Supervisor for Keeper<K, A> {
+    type Ref = ActorRef<Self>;
+}
+
+impl<K: ShardKey, A: RemoteActor> Actor for Keeper<K, A> {
+    type Message = KeeperMessage<K, A>;
+
+    async fn handle(&mut self, message: KeeperMessage<K, A>, ctx: &mut Context<Self>) -> Result<(), Failure> {
+        match message {
+            KeeperMessage::Look(listing) => {
+                self.look(ctx);
+                Self::follow(listing, ctx);
+            }
+            KeeperMessage::Settled(number) => {
+                self.has_settled = number == self.region.view().number;
+                self.answer(ctx);
+            }
+            KeeperMessage::Settle(from, fingerprint, reply) => {
+                self.asking.insert(from, (fingerprint, reply));
+                self.answer(ctx);
+            }
+            KeeperMessage::Release(key, reply) => {
+                let gone = let_one_go(Arc::clone(&self.region), self.routes.clone(), key, reply);
+                ctx.pipe(gone, |me: &ActorRef<Self>, ()| told(me, KeeperMessage::Noted));
+            }
+            KeeperMessage::Leave(reply) => {
+                let name = entry(&self.region.name);
+                self.node.unregister(&name, &self.gate);
+                self.node.unregister(&name, ctx.me().actor_ref());
+                self.leaving.push(reply);
+                let limit = tokio::time::sleep(self.region.handover);
+                ctx.pipe(limit, |me: &ActorRef<Self>, ()| told(me, KeeperMessage::Leaves));
+                self.look(ctx);
+                self.answer(ctx);
+            }
+            KeeperMessage::Noted => self.answer(ctx),
+            KeeperMessage::Leaves => self.leaves(ctx),
+        }
+        Ok(())
+    }
+
+    async fn pre_start(&mut self, ctx: &mut Context<Self>) -> Result<(), Failure> {
+        let listing = self.node.listing(entry(&self.region.name));
+        self.look(ctx);
+        Self::follow(listing, ctx);
+        Ok(())
+    }
+
+    fn message_name(message: &KeeperMessage<K, A>) -> &'static str {
+        match message {
+            KeeperMessage::Release(..) => "release",
+            KeeperMessage::Settle(..) => "settle",
+            KeeperMessage::Leave(_) => "leave",
+            KeeperMessage::Look(_) => "look",
+            KeeperMessage::Settled(_) => "settled",
+            KeeperMessage::Noted => "noted",
+            KeeperMessage::Leaves => "leaves",
+        }
+    }
+}
+
+impl<K: ShardKey, A: RemoteActor> RemoteActor for Keeper<K, A> {
+    const NAME: &'static str = const { &WireName::new("keeper of ", A::NAME) }.text();
+    const CONTRACT: &'static [RemoteHandler] = &[
+        RemoteHandler { name: "release", arguments: &["key"] },
+        RemoteHandler { name: "settle", arguments: &["from", "fingerprint"] },
+    ];
+
+    fn encode(message: KeeperMessage<K, A>, out: &mut Outgoing) -> Result<(), Unsendable> {
+        match message {
+            KeeperMessage::Release(key, reply) => {
+                out.begin_for("release", reply, codec::<()>());
+                out.argument(&key, codec::<K>())
+            }
+            KeeperMessage::Settle(from, fingerprint, reply) => {
+                out.begin_for("settle", reply, codec::<()>());
+                out.argument(&from, codec::<String>())?;
+                out.argument(&fingerprint, codec::<u64>())
+            }
+            _ => Err(Unsendable),
+        }
+    }
+
+    fn decode(handler: &str, arguments: &mut Arguments<'_>) -> Result<KeeperMessage<K, A>, Undecodable> {
+        match handler {
+            "release" => {
+                Ok(KeeperMessage::Release(arguments.read(codec::<K>())?, arguments.reply_to(codec::<()>())))
+            }
+            "settle" => {
+                let (from, fingerprint) = (arguments.read(codec::<String>())?, arguments.read(codec::<u64>())?);
+                Ok(KeeperMessage::Settle(from, fingerprint, arguments.reply_to(codec::<()>())))
+            }
+            _ => Err(Undecodable::UnknownMessage),
+        }
+    }
+}
+
+impl<K: ShardKey, A: RemoteActor, P> FailuresDecidedBy<P> for Keeper<K, A> {}
+impl<K: ShardKey, A: RemoteActor, P> EscalationsDecidedBy<P> for Keeper<K, A> {}
+
+impl<K: ShardKey, A: RemoteActor> fmt::Debug for Keeper<K, A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Keeper").field("region", &self.region.name).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,149 @@
+//! What the actors of one node share: who takes part, and to whom a key belongs.
+//!
+//! Rules 28.1 and 28.2.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use serde::Serialize;
+use tokio::sync::watch;
+
+use super::ShardKey;
+use super::gate::Gate;
+use super::keeper::Keeper;
+use crate::actor::{ActorRef, ActorSystem};
+use crate::base::{contained, drop_contained};
+use crate::keyed::Children;
+use crate::remote::{NodeId, RemoteActor, message_pack};
+
+/// What the route, the gate and the keeper of one node share.
+pub(super) struct Region<K: ShardKey, A: RemoteActor> {
+    pub(super) name: String,
+    pub(super) system: ActorSystem,
+    /// The actors that are at home here.
+    pub(super) actors: Children<K, A>,
+    pub(super) handover: Duration,
+    view: watch::Sender<Arc<View<K, A>>>,
+}
+
+/// The nodes that take part, as this node sees them.
+pub(super) struct View<K: ShardKey, A: RemoteActor> {
+    /// Counts the views of this node, so that each has its own number.
+    pub(super) number: u64,
+    /// The same on all nodes that see the same nodes.
+    pub(super) fingerprint: u64,
+    /// In the order of their names.
+    pub(super) members: Vec<Member<K, A>>,
+    /// Nodes that took part before, and have not let all of their keys go.
+    pub(super) leaving: Vec<Member<K, A>>,
+}
+
+/// A node that takes part.
+pub(super) struct Member<K: ShardKey, A: RemoteActor> {
+    pub(super) node: NodeId,
+    pub(super) is_here: bool,
+    pub(super) gate: ActorRef<Gate<K, A>>,
+    pub(super) keeper: ActorRef<Keeper<K, A>>,
+    /// Whether it has let all keys go that belong to others in this view.
+    settled: AtomicBool,
+    weight: u64,
+}
+
+impl<K: ShardKey, A: RemoteActor> Region<K, A> {
+    pub(super) fn new(name: &str, system: ActorSystem, actors: Children<K, A>, handover: Duration) -> Self {
+        let view = watch::Sender::new(Arc::new(View::new(0, Vec::new(), Vec::new())));
+        Self { name: name.to_owned(), system, actors, handover, view }
+    }
+
+    pub(super) fn view(&self) -> Arc<View<K, A>> {
+        Arc::clone(&self.view.borrow())
+    }
+
+    /// The views from now on.
+    pub(super) fn views(&self) -> watch::Receiver<Arc<View<K, A>>> {
+        self.view.subscribe()
+    }
+
+    pub(super) fn publish(&self, view: Arc<View<K, A>>) {
+        let earlier = self.view.send_replace(view);
+        drop(earlier);
+    }
+}
+
+impl<K: ShardKey, A: RemoteActor> View<K, A> {
+    pub(super) fn new(number: u64, members: Vec<Member<K, A>>, leaving: Vec<Member<K, A>>) -> Self {
+        let weights = members.iter().map(|member| member.weight);
+        let fingerprint = weights.fold(0, |all, weight| mixed(all ^ weight));
+        Self { number, fingerprint, members, leaving }
+    }
+
+    /// The home of a key: the member with the largest product of both hashes (rendezvous hashing). So a node that comes or goes moves
+    /// only its own keys.
+    pub(super) fn home(&self, key: u64) -> Option<&Member<K, A>> {
+        self.members.iter().max_by_key(|member| mixed(key ^ member.weight))
+    }
+
+    /// The other nodes that may still have actors of keys that belong to this node.
+    pub(super) fn unsettled(&self) -> impl Iterator<Item = &Member<K, A>> {
+        let all = self.members.iter().chain(&self.leaving);
+        all.filter(|member| !member.is_here && !member.is_settled())
+    }
+}
+
+impl<K: ShardKey, A: RemoteActor> Member<K, A> {
+    pub(super) fn new(
+        node: NodeId,
+        is_here: bool,
+        gate: ActorRef<Gate<K, A>>,
+        keeper: ActorRef<Keeper<K, A>>,
+    ) -> Self {
+        let weight = mixed(hash_of(node.to_string().as_bytes()));
+        Self { node, is_here, gate, keeper, settled: AtomicBool::new(false), weight }
+    }
+
+    /// The same node in the next view.
+    pub(super) fn again(&self) -> Self {
+        Self::new(self.node.clone(), self.is_here, self.gate.clone(), self.keeper.clone())
+    }
+
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        self.node == other.node && self.gate == other.gate && self.keeper == other.keeper
+    }
+
+    pub(super) fn settles(&self) {
+        self.settled.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_settled(&self) -> bool {
+        self.settled.load(Ordering::Relaxed) || self.keeper.has_ended()
+    }
+}
+
+/// The name under which nodes that take part find each other.
+pub(super) fn entry(name: &str) -> String {
+    format!("sharded {name}")
+}
+
+/// A number that is the same for equal keys on all nodes. `None` if the key cannot be written.
+pub(super) fn hash<K: Serialize>(key: &K) -> Option<u64> {
+    match contained(|| message_pack(key)) {
+        Ok(written) => written.ok().map(|bytes| hash_of(&bytes)),
+        Err(payload) => {
+            drop_contained(payload);
+            None
+        }
+    }
+}
+
+/// FNV-1a with 64 bits. Nodes of different releases must agree on it, so it must not change.
+fn hash_of(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+/// Spreads a number over all bits (the last steps of `SplitMix64`). Must not change either.
+fn mixed(number: u64) -> u64 {
+    let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    number ^ (number >> 31)
+}

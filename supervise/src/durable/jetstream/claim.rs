@@ -1,0 +1,174 @@
+//! Owning a queue, and leaving it.
+
+use std::collections::{BTreeSet, HashMap};
+use std::time::Instant;
+
+use bytes::Bytes;
+use supervise_core::durable::{Claim, QueueId, Seq, StoreError, StoreErrorKind};
+
+use super::lease::{Lease, Taken, Terms, Watch};
+use super::names::Owned;
+use super::open::Open;
+use super::read::{last_messages, last_number};
+use super::record::{Charge, Fields};
+use super::{Result, broken};
+
+fn has_an_owner(name: &str) -> StoreError {
+    StoreError::new(StoreErrorKind::Claimed, format!("the queue {name} belongs to another process"))
+}
+
+fn of_owner(id: QueueId) -> String {
+    format!("state.owner.{}", id.0)
+}
+
+impl Open {
+    pub(super) async fn claim(&mut self, name: &str) -> Result<Claim> {
+        let id = self.queue_named(name).await?;
+        let state = self.stream_state(id).await?;
+        self.is_complete(id, &state)?;
+        let (lease, fence) = self.take_lease(id, name).await?;
+        let before = self.last(&self.state, &of_owner(id)).await?;
+        let own = self.settings.token.as_bytes();
+        let was_ours = before.as_ref().is_some_and(|(owner, _)| owner == own);
+        let died = before.as_ref().is_some_and(|(owner, _)| !owner.is_empty() && owner != own);
+        let record = match before {
+            Some((_, record)) if was_ours => record,
+            before => {
+                let after = before.map_or(0, |(_, record)| record);
+                let own = Bytes::copy_from_slice(own);
+                self.put_after(&of_owner(id), own, after).await?.ok_or_else(|| has_an_owner(name))?
+            }
+        };
+        let charges = last_messages(&self.state, self.subject(&format!("state.charge.{}.*", id.0))).await?;
+        let charges = charges.into_iter().filter_map(|(subject, payload, _)| {
+            Some((last_number(&subject)?, Charge::decode(&mut Fields(&payload))))
+        });
+        let charges: HashMap<_, _> = charges.collect();
+        // What the last owner has left there.
+        let state = self.stream_state(id).await?;
+        self.is_complete(id, &state)?;
+        let mut first = if state.messages == 0 { state.last_sequence + 1 } else { state.first_sequence };
+        let queue = self.queues.get_mut(&id).ok_or_else(|| broken("the queue is gone"))?;
+        queue.owned = Some(Owned { lease, record, first, gone: BTreeSet::new(), charges });
+        let mut waiting = state.messages;
+        if died {
+            waiting -= self.finish_quarantine(id).await?;
+            first = self.queues.get(&id).and_then(|queue| queue.owned.as_ref()).map_or(first, |owned| owned.first);
+        }
+        Ok(Claim {
+            queue: id,
+            waiting,
+            last: Seq(state.last_sequence),
+            handled: Seq(first - 1),
+            begun: (died && waiting > 0).then_some(Seq(first)),
+            fence,
+            was_ours,
+        })
+    }
+
+    /// The last owner may have died between the two steps of a quarantine. Returns how many messages leave the queue.
+    async fn finish_quarantine(&mut self, id: QueueId) -> Result<u64> {
+        let confined = self.confined_subjects(&format!("quarantine.{}.*", id.0)).await?;
+        let mut left = 0;
+        for number in confined.iter().filter_map(|subject| last_number(subject)) {
+            let message = supervise_core::durable::MessageId { queue: id, seq: Seq(number) };
+            if self.waiting(message).await?.is_some() {
+                self.remove(id, BTreeSet::from([number])).await?;
+                left += 1;
+            }
+        }
+        Ok(left)
+    }
+
+    fn terms(&self, id: QueueId) -> Terms {
+        Terms {
+            context: self.context.clone(),
+            stream: self.lease.clone(),
+            subject: self.subject(&format!("lease.{}", id.0)),
+            owner: self.settings.token.clone(),
+            length: self.settings.lease,
+        }
+    }
+
+    /// Whether another process may own a queue. If that process has died, it has not renewed its lease for as long as the lease is.
+    /// We measure that ourselves: whether the server still has the lease depends on its clock, and it forgets all leases when
+    /// it is started again.
+    fn is_held(&mut self, id: QueueId, present: Option<&(Bytes, u64)>, record: Option<&(Bytes, u64)>) -> bool {
+        let is_ours = |(owner, _): &&(Bytes, u64)| owner.is_empty() || owner == self.settings.token.as_bytes();
+        let is_free = match present {
+            Some(held) => is_ours(&held),
+            None => record.is_none_or(|record| is_ours(&record)),
+        };
+        let holder = &mut self.known.entry(id).or_default().holder;
+        if is_free {
+            *holder = None;
+            return false;
+        }
+        let now = Instant::now();
+        let seen = *holder.get_or_insert((present.map(|(_, revision)| *revision), now));
+        if present.is_some_and(|(_, revision)| seen.0 != Some(*revision)) {
+            *holder = Some((present.map(|(_, revision)| *revision), now));
+            return true;
+        }
+        now < seen.1 + self.settings.lease
+    }
+
+    /// Takes the lease of a queue if no other process has it.
+    async fn take_lease(&mut self, id: QueueId, name: &str) -> Result<(Lease, u64)> {
+        let present = self.last(&self.lease, &format!("lease.{}", id.0)).await?;
+        let record = self.last(&self.state, &of_owner(id)).await?;
+        if self.is_held(id, present.as_ref(), record.as_ref()) {
+            return Err(has_an_owner(name));
+        }
+        let queue = self.queues.get_mut(&id).ok_or_else(|| broken("the queue is gone"))?;
+        // Our own renewals of before end here.
+        queue.owned = None;
+        let watch = Watch { queue: id, stream: queue.stream.clone(), arrived: self.settings.arrived.clone() };
+        match Lease::take(self.terms(id), present.map_or(0, |(_, revision)| revision), watch).await {
+            Ok((lease, fence)) => {
+                self.leases.hold(id, &lease);
+                self.known.entry(id).or_default().holder = None;
+                Ok((lease, fence))
+            }
+            Err(Taken::Failed(text)) => Err(broken(text)),
+            Err(Taken::Yes) => Err(has_an_owner(name)),
+        }
+    }
+
+    /// Whether this process owns a queue. A lease that has ended is taken again, if no other process has owned the queue meanwhile.
+    pub(super) async fn owns(&mut self, id: QueueId) -> Result<bool> {
+        let Some(queue) = self.queues.get_mut(&id) else { return Ok(false) };
+        let name = queue.name.clone();
+        let Some(owned) = queue.owned.take_if(|owned| !owned.lease.holds()) else {
+            return Ok(queue.owned.is_some());
+        };
+        let lease = match self.take_lease(id, &name).await {
+            Ok((lease, _)) => lease,
+            Err(error) if error.kind == StoreErrorKind::Claimed => {
+                self.leases.lose(id);
+                return Ok(false);
+            }
+            Err(error) => return Err(error),
+        };
+        let record = self.last(&self.state, &of_owner(id)).await?;
+        if record.is_none_or(|(owner, _)| owner != self.settings.token.as_bytes()) {
+            self.leases.lose(id);
+            // Nobody has it now, but somebody has had it.
+            return lease.release(self.terms(id)).await.map(|()| false).map_err(broken);
+        }
+        if let Some(queue) = self.queues.get_mut(&id) {
+            queue.owned = Some(Owned { lease, ..owned });
+        }
+        Ok(true)
+    }
+
+    /// Leaves a queue to the next owner.
+    pub(super) async fn release(&mut self, id: QueueId) -> Result<()> {
+        let owned = self.queues.get_mut(&id).and_then(|queue| queue.owned.take());
+        self.leases.lose(id);
+        let Some(owned) = owned.filter(|owned| owned.lease.holds()) else { return Ok(()) };
+        // If that fails, another process owns the queue.
+        self.put_after(&of_owner(id), Bytes::new(), owned.record).await?;
+        owned.lease.release(self.terms(id)).await.map_err(broken)
+    }
+}

@@ -1,0 +1,210 @@
+//! Storing a group.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::error::Error as _;
+use std::fmt::{self, Write as _};
+
+use async_nats::jetstream::context::{PublishAckFuture, PublishError, PublishErrorKind};
+use async_nats::jetstream::message::PublishMessage;
+use async_nats::jetstream::stream::DeleteMessageErrorKind;
+use async_nats::jetstream::stream::Stream;
+use async_nats::jetstream::{Error, ErrorCode};
+use supervise_core::durable::{Append, Appended, Change, CommitError, Group, MessageId, QueueId, Seq};
+
+use super::open::Open;
+use super::quarantine::of_quarantine;
+use super::record::{self, Charge, Record};
+use super::{Result, broken};
+
+/// How many messages may be on their way to the server at a time. Its client waits for ever if there are too many.
+const ON_THEIR_WAY: usize = 1024;
+
+/// A message that was published, or was never.
+enum Sent {
+    Waits { ack: PublishAckFuture, queue: QueueId, has_key: bool },
+    TooLarge,
+}
+
+impl Open {
+    pub(super) async fn commit(&mut self, group: &Group) -> Result<Vec<Appended>, CommitError> {
+        let mut answers = Vec::new();
+        let mut sent = Vec::new();
+        let mut handled = BTreeMap::<QueueId, BTreeSet<u64>>::new();
+        for change in &group.changes {
+            match change {
+                Change::Append(append) => {
+                    if sent.len() >= ON_THEIR_WAY {
+                        self.settle(&mut answers, &mut sent).await?;
+                    }
+                    sent.push(self.publish(append).await?);
+                }
+                Change::Handled(id) => drop(handled.entry(id.queue).or_default().insert(id.seq.0)),
+                other => {
+                    // What was said before takes effect before. A queue that is released has no acknowledgements left.
+                    self.settle(&mut answers, &mut sent).await?;
+                    self.remove_all(&mut handled).await?;
+                    self.change(other).await.map_err(unknown)?;
+                }
+            }
+        }
+        self.settle(&mut answers, &mut sent).await?;
+        self.remove_all(&mut handled).await?;
+        Ok(answers)
+    }
+
+    /// The answers of messages that were published, in their order.
+    async fn settle(&mut self, answers: &mut Vec<Appended>, sent: &mut Vec<Sent>) -> Result<(), CommitError> {
+        let mut elsewhere = BTreeMap::new();
+        for sent in sent.drain(..) {
+            let Sent::Waits { ack, queue, has_key } = sent else {
+                answers.push(Appended::TooLarge);
+                continue;
+            };
+            answers.push(match ack.await {
+                Ok(ack) if has_key && ack.duplicate => Appended::Known,
+                Ok(ack) => {
+                    self.has_given(queue, ack.sequence).map_err(unknown)?;
+                    if self.queues.get(&queue).is_some_and(|queue| queue.owned.is_none()) {
+                        elsewhere.insert(queue, ack.sequence);
+                    }
+                    Appended::Stored(Seq(ack.sequence))
+                }
+                Err(error) if is_full(&error) => Appended::Full,
+                Err(error) => return Err(unknown(error)),
+            });
+        }
+        for (queue, last) in elsewhere {
+            self.notify(queue, last).await;
+        }
+        Ok(())
+    }
+
+    async fn publish(&self, append: &Append) -> Result<Sent, CommitError> {
+        let payload = record::encode_append(append);
+        let mut message = PublishMessage::build();
+        let mut size = payload.len();
+        if let Some(key) = &append.key {
+            let id = plain(key);
+            size += id.len();
+            message = message.message_id(id);
+        }
+        if size > self.largest {
+            return Ok(Sent::TooLarge);
+        }
+        let subject = self.subject(&format!("q.{}", append.queue.0));
+        match self.context.send_publish(subject, message.payload(payload)).await {
+            Ok(ack) => Ok(Sent::Waits { ack, queue: append.queue, has_key: append.key.is_some() }),
+            Err(error) if error.kind() == PublishErrorKind::MaxPayloadExceeded => Ok(Sent::TooLarge),
+            Err(error) => Err(unknown(error)),
+        }
+    }
+
+    async fn change(&mut self, change: &Change) -> Result<()> {
+        match change {
+            Change::Append(_) | Change::Handled(_) => {}
+            Change::Charged { id, attempts, crashes, failures } => {
+                let failures = failures.clone();
+                self.charge(*id, Charge { attempts: *attempts, crashes: *crashes, failures }).await?;
+            }
+            Change::Quarantine { id, fate, failures } => self.confine(*id, *fate, failures.clone()).await?,
+            Change::Retry(id) => self.retry(*id).await?,
+            Change::Discard(id) => self.forget(&self.quarantine, &of_quarantine(*id)).await?,
+            Change::Rename { from, to } => self.rename(from, to).await?,
+            Change::DiscardQueue(name) => {
+                if let Some(id) = self.by_name(name) {
+                    self.discard(id).await?;
+                }
+            }
+            Change::Release(id) => self.release(*id).await?,
+        }
+        Ok(())
+    }
+
+    async fn charge(&mut self, id: MessageId, charge: Charge) -> Result<()> {
+        if !self.owns(id.queue).await? || self.waiting(id).await?.is_none() {
+            return Ok(());
+        }
+        let subject = format!("state.charge.{}.{}", id.queue.0, id.seq.0);
+        self.put(&subject, charge.encode(Record::default()).end()).await?;
+        if let Some(owned) = self.queues.get_mut(&id.queue).and_then(|queue| queue.owned.as_mut()) {
+            owned.charges.insert(id.seq.0, charge);
+        }
+        Ok(())
+    }
+
+    async fn remove_all(&mut self, handled: &mut BTreeMap<QueueId, BTreeSet<u64>>) -> Result<(), CommitError> {
+        for (queue, numbers) in std::mem::take(handled) {
+            self.remove(queue, numbers).await.map_err(unknown)?;
+        }
+        Ok(())
+    }
+
+    /// Deletes messages of a queue: those at its head together. If the queue was lost, its next owner decides.
+    pub(super) async fn remove(&mut self, id: QueueId, numbers: BTreeSet<u64>) -> Result<()> {
+        if !self.owns(id).await? {
+            return Ok(());
+        }
+        let Some(queue) = self.queues.get_mut(&id) else { return Ok(()) };
+        let Some(owned) = &mut queue.owned else { return Ok(()) };
+        let charged: Vec<u64> =
+            numbers.iter().copied().filter(|number| owned.charges.remove(number).is_some()).collect();
+        owned.gone.extend(numbers.iter().copied().filter(|number| *number >= owned.first));
+        let before = owned.first;
+        while owned.gone.remove(&owned.first) {
+            owned.first += 1;
+        }
+        let first = owned.first;
+        if first > before {
+            queue.stream.purge().sequence(first).await.map_err(broken)?;
+        }
+        for number in numbers.range(first..) {
+            delete(&queue.stream, *number).await?;
+        }
+        for number in charged {
+            self.forget(&self.state, &format!("state.charge.{}.{number}", id.0)).await?;
+        }
+        Ok(())
+    }
+}
+
+/// A key as a header may have it.
+fn plain(key: &str) -> String {
+    let mut id = String::from("key-");
+    for byte in key.bytes() {
+        if byte.is_ascii_alphanumeric() || byte == b'-' {
+            id.push(char::from(byte));
+        } else {
+            let _infallible = write!(id, "_{byte:02x}");
+        }
+    }
+    id
+}
+
+/// Whether the server has no room for a message.
+pub(super) fn is_full(error: &PublishError) -> bool {
+    const FULL: [ErrorCode; 4] = [
+        ErrorCode::STREAM_STORE_FAILED,
+        ErrorCode::INSUFFICIENT_RESOURCES,
+        ErrorCode::STORAGE_RESOURCES_EXCEEDED,
+        ErrorCode::ACCOUNT_RESOURCES_EXCEEDED,
+    ];
+    let source = error.source().and_then(|source| source.downcast_ref::<Error>());
+    source.is_some_and(|error| FULL.contains(&error.error_code()))
+}
+
+fn unknown(error: impl fmt::Display) -> CommitError {
+    CommitError::Unknown(format!("the message store on NATS: {error}"))
+}
+
+async fn delete<I>(stream: &Stream<I>, number: u64) -> Result<()> {
+    let Err(error) = stream.delete_message(number).await else { return Ok(()) };
+    match error.kind() {
+        // It is gone already.
+        DeleteMessageErrorKind::JetStream(error) if GONE.contains(&error.error_code()) => Ok(()),
+        _ => Err(broken(error)),
+    }
+}
+
+/// What the server says if it has no message with this number.
+const GONE: [ErrorCode; 3] =
+    [ErrorCode::NO_MESSAGE_FOUND, ErrorCode::SEQUENCE_NOT_FOUND, ErrorCode::STREAM_MESSAGE_DELETE_FAILED];

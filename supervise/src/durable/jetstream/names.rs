@@ -1,0 +1,257 @@
+//! The queues, and their names.
+
+use std::collections::{BTreeSet, HashMap};
+use std::time::Instant;
+
+use async_nats::jetstream::ErrorCode;
+use async_nats::jetstream::context::GetStreamErrorKind;
+use async_nats::jetstream::stream::{self, Stream};
+use bytes::Bytes;
+use supervise_core::durable::{QueueId, QueueRow, StoreError, StoreErrorKind};
+use tokio_stream::StreamExt;
+
+use super::lease::Lease;
+use super::open::Open;
+use super::read::{last_messages, last_number};
+use super::record::{self, Charge};
+use super::{KEYS_ARE_KEPT, Result, broken};
+
+pub(super) struct Queue {
+    pub(super) name: String,
+    pub(super) stream: Stream<()>,
+    pub(super) owned: Option<Owned>,
+}
+
+/// What the owner of a queue knows.
+pub(super) struct Owned {
+    pub(super) lease: Lease,
+    /// The number of its name in the owner's record.
+    pub(super) record: u64,
+    /// All before it have left the queue.
+    pub(super) first: u64,
+    /// What has left it before its turn.
+    pub(super) gone: BTreeSet<u64>,
+    pub(super) charges: HashMap<u64, Charge>,
+}
+
+/// What this process knows of a queue, also when the server has forgotten it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Known {
+    pub(super) name: String,
+    /// The last number that the server has given.
+    pub(super) last: u64,
+    /// The lease of another process as it was seen last, and since when it has not changed.
+    pub(super) holder: Option<(Option<u64>, Instant)>,
+}
+
+impl Open {
+    /// Learns which queues there are, and returns the highest number of one. Other nodes make some.
+    pub(super) async fn read_names(&mut self) -> Result<Option<u32>> {
+        let names = last_messages(&self.state, self.subject("state.queue.*")).await?;
+        let mut highest = None;
+        for (subject, payload, _) in names {
+            let Some(number) = last_number(&subject).and_then(|number| u32::try_from(number).ok()) else {
+                continue;
+            };
+            highest = highest.max(Some(number));
+            self.named(QueueId(number), &payload).await?;
+        }
+        Ok(highest)
+    }
+
+    /// A queue has this name.
+    async fn named(&mut self, id: QueueId, name: &[u8]) -> Result<()> {
+        let name = String::from_utf8_lossy(name).into_owned();
+        match self.queues.get_mut(&id) {
+            // A discarded queue has no name. Its number stays taken.
+            _ if name.is_empty() => {
+                self.queues.remove(&id);
+                self.known.remove(&id);
+            }
+            Some(queue) => queue.name = name,
+            None => {
+                let stream = self.context.get_stream_no_info(self.stream_name(id)).await.map_err(broken)?;
+                self.queues.insert(id, Queue { name, stream, owned: None });
+            }
+        }
+        Ok(())
+    }
+
+    fn stream_name(&self, id: QueueId) -> String {
+        format!("SV_{}_Q{}", self.system, id.0)
+    }
+
+    /// The state of a queue's stream.
+    pub(super) async fn stream_state(&self, id: QueueId) -> Result<stream::State> {
+        let name = self.stream_name(id);
+        match self.context.get_stream(&name).await {
+            Ok(stream) => Ok(stream.cached_info().state.clone()),
+            Err(error) => match error.kind() {
+                GetStreamErrorKind::JetStream(error) if error.error_code() == ErrorCode::STREAM_NOT_FOUND => {
+                    let text = format!(
+                        "the stream {name} is gone, with all messages that it had: restore it, or discard its queue"
+                    );
+                    Err(StoreError::new(StoreErrorKind::Damaged, text))
+                }
+                _ => Err(broken(error)),
+            },
+        }
+    }
+
+    async fn make_stream(&self, id: QueueId) -> Result<()> {
+        let config = stream::Config {
+            name: self.stream_name(id),
+            subjects: vec![self.subject(&format!("q.{}", id.0))],
+            duplicate_window: KEYS_ARE_KEPT,
+            discard: stream::DiscardPolicy::New,
+            num_replicas: self.settings.replicas,
+            ..stream::Config::default()
+        };
+        self.context.get_or_create_stream(config).await.map_err(broken)?;
+        Ok(())
+    }
+
+    pub(super) fn by_name(&self, name: &str) -> Option<QueueId> {
+        self.queues.iter().find(|(_, queue)| queue.name == name).map(|(id, _)| *id)
+    }
+
+    /// The queue of this name, which is made if there is none.
+    pub(super) async fn queue_named(&mut self, name: &str) -> Result<QueueId> {
+        self.is_not_lost(name).await?;
+        // Most often nothing has changed.
+        if let Some(id) = self.by_name(name)
+            && let Some((now, _)) = self.last(&self.state, &format!("state.queue.{}", id.0)).await?
+            && now == name.as_bytes()
+        {
+            return Ok(id);
+        }
+        loop {
+            let highest = self.read_names().await?;
+            if let Some(id) = self.by_name(name) {
+                return Ok(id);
+            }
+            let next = QueueId(highest.map_or(self.base, |highest| highest + 1));
+            self.make_stream(next).await?;
+            // The first node that takes the number makes the queue.
+            let text = Bytes::copy_from_slice(name.as_bytes());
+            self.put_after(&format!("state.queue.{}", next.0), text, 0).await?;
+        }
+    }
+
+    /// The error if the server does not know a queue of this name that it has known.
+    async fn is_not_lost(&mut self, name: &str) -> Result<()> {
+        let known: Vec<QueueId> =
+            self.known.iter().filter(|(_, known)| known.name == name).map(|(id, _)| *id).collect();
+        for id in known {
+            if self.last(&self.state, &format!("state.queue.{}", id.0)).await?.is_none() {
+                let text = format!(
+                    "the server has lost the queue {name}, with all messages that it had: restore its disk, or end this process to go on without them"
+                );
+                return Err(StoreError::new(StoreErrorKind::Damaged, text));
+            }
+        }
+        Ok(())
+    }
+
+    /// The server has given a number in a queue. The error if it has given it before.
+    pub(super) fn has_given(&mut self, id: QueueId, seq: u64) -> Result<()> {
+        let Some(queue) = self.queues.get(&id) else { return Ok(()) };
+        let known = self.known.entry(id).or_default();
+        known.name.clone_from(&queue.name);
+        if seq <= known.last {
+            return Err(broken(format!(
+                "the server has an older disk: it gives the number {seq} in the queue {} again",
+                known.name
+            )));
+        }
+        known.last = seq;
+        Ok(())
+    }
+
+    /// The error if a queue has fewer messages than the server has acknowledged.
+    pub(super) fn is_complete(&mut self, id: QueueId, state: &stream::State) -> Result<()> {
+        let Some(queue) = self.queues.get(&id) else { return Ok(()) };
+        let known = self.known.entry(id).or_default();
+        known.name.clone_from(&queue.name);
+        if state.last_sequence < known.last {
+            let text = format!(
+                "the server has an older disk: the queue {} had the messages {} to {}, which it has lost. Restore its disk, or end this process to go on without them",
+                queue.name,
+                state.last_sequence + 1,
+                known.last
+            );
+            return Err(StoreError::new(StoreErrorKind::Damaged, text));
+        }
+        known.last = state.last_sequence;
+        Ok(())
+    }
+
+    pub(super) async fn rename(&mut self, from: &str, to: &str) -> Result<()> {
+        let (Some(from), taken) = (self.by_name(from), self.by_name(to)) else { return Ok(()) };
+        if let Some(taken) = taken {
+            let is_used = self.row(taken).await?.is_some_and(|row| row.waiting > 0 || row.quarantined > 0);
+            if taken == from || is_used {
+                return Ok(());
+            }
+            self.discard(taken).await?;
+        }
+        self.put(&format!("state.queue.{}", from.0), Bytes::copy_from_slice(to.as_bytes())).await?;
+        if let Some(queue) = self.queues.get_mut(&from) {
+            to.clone_into(&mut queue.name);
+        }
+        Ok(())
+    }
+
+    pub(super) async fn discard(&mut self, id: QueueId) -> Result<()> {
+        self.put(&format!("state.queue.{}", id.0), Bytes::new()).await?;
+        self.forget(&self.state, &format!("state.charge.{}.*", id.0)).await?;
+        self.forget(&self.quarantine, &format!("quarantine.{}.*", id.0)).await?;
+        self.queues.remove(&id);
+        self.known.remove(&id);
+        match self.context.delete_stream(self.stream_name(id)).await {
+            Ok(_) => Ok(()),
+            Err(_) if self.stream_state(id).await.is_err_and(|error| error.kind == StoreErrorKind::Damaged) => {
+                Ok(())
+            }
+            Err(error) => Err(broken(error)),
+        }
+    }
+
+    async fn row(&self, id: QueueId) -> Result<Option<QueueRow>> {
+        let Some(queue) = self.queues.get(&id) else { return Ok(None) };
+        let (waiting, first) = match self.stream_state(id).await {
+            Ok(state) => (state.messages, state.first_sequence),
+            // Its claim says so.
+            Err(error) if error.kind == StoreErrorKind::Damaged => (0, 0),
+            Err(error) => return Err(error),
+        };
+        let oldest = match queue.stream.get_raw_message(first).await {
+            Ok(found) => Some(record::decode(0, &found.payload, Charge::default()).accepted_at),
+            Err(_) => None,
+        };
+        let quarantined = self.confined_subjects(&format!("quarantine.{}.*", id.0)).await?.len() as u64;
+        let holder = self.last(&self.lease, &format!("lease.{}", id.0)).await?;
+        let elsewhere = holder.filter(|(owner, _)| !owner.is_empty() && owner != self.settings.token.as_bytes());
+        let owner = elsewhere.map(|(owner, _)| format!("the process {}", String::from_utf8_lossy(&owner)));
+        Ok(Some(QueueRow { queue: id, name: queue.name.clone(), owner, waiting, oldest, quarantined }))
+    }
+
+    /// The subjects of messages in quarantine.
+    pub(super) async fn confined_subjects(&self, of: &str) -> Result<Vec<String>> {
+        let mut subjects = self.quarantine.info_with_subjects(self.subject(of)).await.map_err(broken)?;
+        let mut found = Vec::new();
+        while let Some(subject) = subjects.next().await {
+            found.push(subject.map_err(broken)?.0);
+        }
+        Ok(found)
+    }
+
+    pub(super) async fn rows(&mut self) -> Result<Vec<QueueRow>> {
+        self.read_names().await?;
+        let mut rows = Vec::new();
+        for id in self.queues.keys() {
+            rows.extend(self.row(*id).await?);
+        }
+        Ok(rows)
+    }
+}

@@ -1,0 +1,203 @@
+//! A connection.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_nats::jetstream::message::PublishMessage;
+use async_nats::jetstream::stream::{self, LastRawMessageErrorKind, StorageType, Stream};
+use async_nats::jetstream::{self, Context};
+use async_nats::{Client, ConnectOptions};
+use bytes::Bytes;
+use supervise_core::durable::{Arrived, Ended, QueueId, Seq, StoreError, StoreErrorKind};
+use tokio::task::AbortHandle;
+use tokio_stream::StreamExt;
+
+use super::commit::is_full;
+use super::lease::Leases;
+use super::names::{Known, Queue};
+use super::read::{last_messages, last_number};
+use super::{JetStreamStore, KEYS_ARE_KEPT, Result, broken};
+
+/// How many bytes a message in quarantine may have more than in its queue: its failures, which the runtime bounds.
+const CONFINED: usize = 12 << 10;
+
+/// The connection, and what this process knows.
+pub(super) struct Open {
+    pub(super) client: Client,
+    pub(super) context: Context,
+    /// The system's name as NATS allows it.
+    pub(super) system: String,
+    pub(super) settings: Settings,
+    pub(super) state: Stream,
+    pub(super) quarantine: Stream,
+    pub(super) lease: Stream,
+    pub(super) leases: Arc<Leases>,
+    pub(super) queues: BTreeMap<QueueId, Queue>,
+    /// What this process knows of each queue, also from earlier connections.
+    pub(super) known: BTreeMap<QueueId, Known>,
+    /// The number of the first queue.
+    pub(super) base: u32,
+    /// How large a message may be.
+    pub(super) largest: usize,
+    /// Hears what other nodes put into queues.
+    _notices: Option<Notices>,
+}
+
+#[derive(Clone)]
+pub(super) struct Settings {
+    pub(super) replicas: usize,
+    pub(super) lease: Duration,
+    pub(super) token: String,
+    pub(super) arrived: Option<Arrived>,
+}
+
+impl Open {
+    pub(super) async fn connect(store: &JetStreamStore, system: &str) -> Result<Self> {
+        let options = ConnectOptions::new().request_timeout(Some(store.accept_timeout));
+        let client = options.connect(&store.url).await.map_err(broken)?;
+        let mut context = jetstream::new(client.clone());
+        context.set_timeout(store.accept_timeout);
+        let plain = |letter: char| if letter.is_ascii_alphanumeric() || letter == '-' { letter } else { '_' };
+        let system: String = system.chars().map(plain).collect();
+        let config = |name: &str, age: Duration| stream::Config {
+            name: format!("SV_{system}_{name}"),
+            subjects: vec![format!("sv.{system}.{}.>", name.to_lowercase())],
+            max_messages_per_subject: 1,
+            max_age: age,
+            // Leases are renewed also when the disk is full.
+            storage: if age.is_zero() { StorageType::File } else { StorageType::Memory },
+            // NATS wants it no longer than messages live.
+            duplicate_window: if age.is_zero() { KEYS_ARE_KEPT } else { age },
+            num_replicas: store.replicas,
+            ..stream::Config::default()
+        };
+        let state = context.get_or_create_stream(config("STATE", Duration::ZERO)).await.map_err(broken)?;
+        let quarantine =
+            context.get_or_create_stream(config("QUARANTINE", Duration::ZERO)).await.map_err(broken)?;
+        let lease = context.get_or_create_stream(config("LEASE", store.lease)).await.map_err(broken)?;
+        let settings = Settings {
+            replicas: store.replicas,
+            // The server decides, if another node has made the stream with another length.
+            lease: lease.cached_info().config.max_age,
+            token: store.token.clone(),
+            arrived: store.arrived.clone(),
+        };
+        let notices = match &settings.arrived {
+            Some(arrived) => Some(Notices::hear(&client, &system, Arc::clone(arrived)).await?),
+            None => None,
+        };
+        let most = client.server_info().max_payload;
+        let mut open = Self {
+            client,
+            context,
+            system,
+            settings,
+            state,
+            quarantine,
+            lease,
+            leases: Arc::default(),
+            queues: BTreeMap::new(),
+            known: store.known.clone(),
+            base: 0,
+            largest: most.saturating_sub(CONFINED).max(most / 2),
+            _notices: notices,
+        };
+        open.base = open.find_base().await?;
+        open.read_names().await?;
+        Ok(open)
+    }
+
+    /// The number of the first queue. A server that lost its disk has another one, so that numbers are not given again.
+    async fn find_base(&self) -> Result<u32> {
+        loop {
+            if let Some((payload, _)) = self.last(&self.state, "state.base").await? {
+                let text = String::from_utf8_lossy(&payload);
+                return text.parse().map_err(|_| broken(format!("the first queue has the number {text}")));
+            }
+            // At most a quarter of all numbers.
+            let number = super::random() % (1 << 30) + 1;
+            // If another node was faster, its number counts.
+            self.put_after("state.base", Bytes::from(number.to_string()), 0).await?;
+        }
+    }
+
+    pub(super) fn subject(&self, of: &str) -> String {
+        format!("sv.{}.{of}", self.system)
+    }
+
+    /// Puts a message under a subject and waits until it is durable.
+    pub(super) async fn put(&self, subject: &str, payload: Bytes) -> Result<u64> {
+        let ack = self.context.publish(self.subject(subject), payload).await.map_err(broken)?;
+        Ok(ack.await.map_err(broken)?.sequence)
+    }
+
+    /// Puts a message under a subject if the last one there is `after`. Returns `None` if it is another one.
+    pub(super) async fn put_after(&self, subject: &str, payload: Bytes, after: u64) -> Result<Option<u64>> {
+        let message = PublishMessage::build().payload(payload).expected_last_subject_sequence(after);
+        let sent = self.context.send_publish(self.subject(subject), message).await.map_err(broken)?;
+        match sent.await {
+            Ok(ack) => Ok(Some(ack.sequence)),
+            Err(error) if error.kind() == jetstream::context::PublishErrorKind::WrongLastSequence => Ok(None),
+            // That is no reason to open the store again.
+            Err(error) if is_full(&error) => Err(StoreError::new(StoreErrorKind::Refused, error.to_string())),
+            Err(error) => Err(broken(error)),
+        }
+    }
+
+    /// The last message under a subject, and its number.
+    pub(super) async fn last(&self, stream: &Stream, subject: &str) -> Result<Option<(Bytes, u64)>> {
+        match stream.get_last_raw_message_by_subject(&self.subject(subject)).await {
+            Ok(found) => Ok(Some((found.payload, found.sequence))),
+            Err(error) if error.kind() == LastRawMessageErrorKind::NoMessageFound => Ok(None),
+            Err(error) => Err(broken(error)),
+        }
+    }
+
+    pub(super) async fn forget(&self, stream: &Stream, subject: &str) -> Result<()> {
+        stream.purge().filter(self.subject(subject)).await.map_err(broken)?;
+        Ok(())
+    }
+
+    /// Whether a process has left a queue without releasing it.
+    pub(super) async fn ended(&self) -> Result<Ended> {
+        let owners = last_messages(&self.state, self.subject("state.owner.*")).await?;
+        let left =
+            |(_, owner, _): &(String, Bytes, u64)| !owner.is_empty() && owner != self.settings.token.as_bytes();
+        Ok(if owners.iter().any(left) { Ended::ProcessDied } else { Ended::Cleanly })
+    }
+}
+
+/// Hears what other nodes put into queues, until it is dropped. Who puts a message into a queue that it does not own says so.
+struct Notices(AbortHandle);
+
+impl Notices {
+    async fn hear(client: &Client, system: &str, arrived: Arrived) -> Result<Self> {
+        let mut heard = client.subscribe(format!("sv.{system}.notice.*")).await.map_err(broken)?;
+        let hearing = tokio::spawn(async move {
+            while let Some(notice) = heard.next().await {
+                let queue = last_number(&notice.subject).and_then(|number| u32::try_from(number).ok());
+                let last = std::str::from_utf8(&notice.payload).ok().and_then(|text| text.parse().ok());
+                if let (Some(queue), Some(last)) = (queue, last) {
+                    arrived(QueueId(queue), Seq(last));
+                }
+            }
+        });
+        Ok(Self(hearing.abort_handle()))
+    }
+}
+
+impl Drop for Notices {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl Open {
+    /// Tells the owner of a queue what was put into it.
+    pub(super) async fn notify(&self, queue: QueueId, last: u64) {
+        let subject = self.subject(&format!("notice.{}", queue.0));
+        // The owner looks by itself from time to time.
+        let _lost = self.client.publish(subject, Bytes::from(last.to_string())).await;
+    }
+}

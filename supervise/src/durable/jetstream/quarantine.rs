@@ -1,0 +1,69 @@
+//! Messages in quarantine.
+
+use std::collections::BTreeSet;
+use std::time::SystemTime;
+
+use async_nats::jetstream::message::PublishMessage;
+use supervise_core::durable::{Fate, MessageId, Quarantined, Seq, StoreError, StoreErrorKind, Stored};
+
+use super::open::Open;
+use super::read::{last_messages, last_number};
+use super::{Result, broken, record};
+
+impl Open {
+    pub(super) async fn confine(&mut self, id: MessageId, fate: Fate, failures: Vec<String>) -> Result<()> {
+        if self.owns(id.queue).await?
+            && let Some(message) = self.waiting(id).await?
+        {
+            let message = Stored { failures, ..message };
+            let payload = record::encode_confined(&message, fate, SystemTime::now());
+            self.put(&of_quarantine(id), payload).await?;
+            self.remove(id.queue, BTreeSet::from([id.seq.0])).await?;
+        }
+        Ok(())
+    }
+
+    async fn confined(&self, id: MessageId) -> Result<Option<Stored>> {
+        let found = self.last(&self.quarantine, &of_quarantine(id)).await?;
+        Ok(found.map(|(payload, _)| record::decode_confined(id.seq.0, &payload).0))
+    }
+
+    pub(super) async fn retry(&mut self, id: MessageId) -> Result<()> {
+        let Some(message) = self.confined(id).await? else { return Ok(()) };
+        let message = PublishMessage::build()
+            .payload(record::encode(&message.kind, message.accepted_at, &message.body))
+            .message_id(format!("retry-{id}"));
+        let subject = self.subject(&format!("q.{}", id.queue.0));
+        let ack = self.context.send_publish(subject, message).await.map_err(broken)?.await.map_err(broken)?;
+        if !ack.duplicate {
+            self.has_given(id.queue, ack.sequence)?;
+        }
+        self.forget(&self.quarantine, &of_quarantine(id)).await?;
+        // It may be another node's.
+        self.notify(id.queue, ack.sequence).await;
+        Ok(())
+    }
+
+    pub(super) async fn quarantined(&mut self, name: &str) -> Result<Vec<Quarantined>> {
+        if self.by_name(name).is_none() {
+            self.read_names().await?;
+        }
+        let Some(queue) = self.by_name(name) else {
+            let text = format!("the message store on NATS: there is no queue {name}");
+            return Err(StoreError::new(StoreErrorKind::Refused, text));
+        };
+        let mut found =
+            last_messages(&self.quarantine, self.subject(&format!("quarantine.{}.*", queue.0))).await?;
+        found.sort_by_key(|(.., revision)| *revision);
+        let quarantined = found.into_iter().filter_map(|(subject, payload, _)| {
+            let seq = last_number(&subject)?;
+            let (message, fate, since) = record::decode_confined(seq, &payload);
+            Some(Quarantined { id: MessageId { queue, seq: Seq(seq) }, fate, since, message })
+        });
+        Ok(quarantined.collect())
+    }
+}
+
+pub(super) fn of_quarantine(id: MessageId) -> String {
+    format!("quarantine.{}.{}", id.queue.0, id.seq.0)
+}

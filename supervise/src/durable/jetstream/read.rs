@@ -1,0 +1,119 @@
+//! Reading streams.
+
+use std::time::Duration;
+
+use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, pull};
+use async_nats::jetstream::stream::{self, Stream};
+use bytes::Bytes;
+use supervise_core::durable::{MessageId, QueueId, Room, Seq, StoreError, StoreErrorKind, Stored};
+use tokio_stream::StreamExt;
+
+use super::open::Open;
+use super::{Result, broken, record};
+
+/// How many messages are asked for at a time, at first and at most. Each time twice as many, because nobody knows how large they are.
+const BATCH: (usize, usize) = (8, 256);
+
+impl Open {
+    pub(super) async fn page(&mut self, id: QueueId, after: Seq, room: Room) -> Result<Vec<Stored>> {
+        let owns = self.owns(id).await?;
+        let Some(queue) = self.queues.get(&id) else { return Ok(Vec::new()) };
+        let charges = match &queue.owned {
+            Some(owned) if owns => &owned.charges,
+            _ => {
+                let text = format!("the queue {} belongs to another process", queue.name);
+                return Err(StoreError::new(StoreErrorKind::Claimed, text));
+            }
+        };
+        let mut page: Vec<Stored> = Vec::new();
+        let mut bytes = 0_usize;
+        let from = DeliverPolicy::ByStartSequence { start_sequence: after.0 + 1 };
+        read(&queue.stream, String::new(), from, room.messages, |_, seq, payload| {
+            let charge = charges.get(&seq).cloned().unwrap_or_default();
+            let message = record::decode(seq, &payload, charge);
+            bytes = bytes.saturating_add(message.body.len());
+            let has_room = page.is_empty() || (page.len() < room.messages && bytes <= room.bytes);
+            if has_room {
+                page.push(message);
+            }
+            has_room && page.len() < room.messages
+        })
+        .await?;
+        Ok(page)
+    }
+
+    /// The message if it waits.
+    pub(super) async fn waiting(&self, id: MessageId) -> Result<Option<Stored>> {
+        let Some(queue) = self.queues.get(&id.queue) else { return Ok(None) };
+        let charges = queue.owned.as_ref().map(|owned| &owned.charges);
+        let charge = charges.and_then(|charges| charges.get(&id.seq.0)).cloned().unwrap_or_default();
+        match queue.stream.get_raw_message(id.seq.0).await {
+            Ok(found) => Ok(Some(record::decode(id.seq.0, &found.payload, charge))),
+            Err(error) if error.kind() == stream::RawMessageErrorKind::NoMessageFound => Ok(None),
+            Err(error) => Err(broken(error)),
+        }
+    }
+}
+
+/// Reads a stream until `take` has enough, about `most` messages: subject, number and payload of each.
+async fn read<I>(
+    stream: &Stream<I>,
+    filter: String,
+    from: DeliverPolicy,
+    most: usize,
+    mut take: impl FnMut(String, u64, Bytes) -> bool,
+) -> Result<()> {
+    let config = pull::Config {
+        filter_subject: filter,
+        deliver_policy: from,
+        ack_policy: AckPolicy::None,
+        memory_storage: true,
+        inactive_threshold: Duration::from_secs(30),
+        ..pull::Config::default()
+    };
+    let mut consumer = stream.create_consumer(config).await.map_err(broken)?;
+    let mut left = consumer.cached_info().num_pending;
+    let mut size = BATCH.0.min(most.max(1));
+    'batches: while left > 0 {
+        let mut batch = consumer.fetch().max_messages(size).messages().await.map_err(broken)?;
+        size = (size * 2).min(BATCH.1);
+        let mut is_empty = true;
+        while let Some(message) = batch.next().await {
+            let message = message.map_err(broken)?;
+            let info = message.info().map_err(broken)?;
+            left = info.pending;
+            is_empty = false;
+            let seq = info.stream_sequence;
+            if !take(message.subject.to_string(), seq, message.payload.clone()) {
+                break 'batches;
+            }
+        }
+        if is_empty {
+            // Somebody has deleted what was left, or the server is slow.
+            let now = consumer.info().await.map_err(broken)?.num_pending;
+            if now >= left {
+                return Err(broken("the message store on NATS has sent less than it has"));
+            }
+            left = now;
+        }
+    }
+    // If that fails, it ends by itself when nobody asks it for a while.
+    let _ = stream.delete_consumer(&consumer.cached_info().name).await;
+    Ok(())
+}
+
+/// The last message of each subject, with its number.
+pub(super) async fn last_messages(stream: &Stream, filter: String) -> Result<Vec<(String, Bytes, u64)>> {
+    let mut found = Vec::new();
+    read(stream, filter, DeliverPolicy::All, usize::MAX, |subject, seq, payload| {
+        found.push((subject, payload, seq));
+        true
+    })
+    .await?;
+    Ok(found)
+}
+
+/// The number at the end of a subject.
+pub(super) fn last_number(subject: &str) -> Option<u64> {
+    subject.rsplit('.').next()?.parse().ok()
+}

@@ -1,0 +1,308 @@
+//! The server does what servers do when things go wrong, and other nodes meddle.
+//!
+//! Rules 27.2, 27.6, 27.11, 27.13 and 27.14.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use supervise::durable::{
+    Append, Appended, Change, CommitError, Fate, Group, JetStreamStore, MessageId, MessageStore, Owner, QueueId,
+    Room, Seq, StoreErrorKind,
+};
+
+use crate::proxy::{Passes, Proxy};
+use crate::server::Server;
+use crate::{Desk, LEASE, append, claims, handled, opened};
+
+fn large(queue: QueueId, bytes: usize) -> Change {
+    let body = Arc::from(vec![7; bytes]);
+    Change::Append(Append { queue, kind: "order".to_owned(), body, accepted_at: SystemTime::now(), key: None })
+}
+
+#[tokio::test]
+async fn a_key_may_have_any_characters() {
+    let Some(server) = Server::start() else { return };
+    let mut desk = Desk::new(&server.url()).await;
+    let queue = desk.queue;
+    let long = "k".repeat(5000);
+    for key in ["a\r\nb", "", "ä", "a b", "a", &long] {
+        for expected_again in [false, true] {
+            let answers =
+                desk.commit(vec![append(queue, 1, Some(key.to_owned()))]).await.expect("the server runs");
+            assert_eq!(answers == [Appended::Known], expected_again, "{key:?}: {answers:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_message_that_is_larger_than_the_server_takes_is_refused_alone() {
+    let Some(server) = Server::start() else { return };
+    let mut desk = Desk::new(&server.url()).await;
+    let queue = desk.queue;
+    for bytes in [1 << 20, (1 << 20) - 100, 3 << 20] {
+        let group = vec![append(queue, 1, None), large(queue, bytes), append(queue, 2, None)];
+        let answers = desk.commit(group).await.expect("the others are stored");
+        assert!(
+            matches!(answers[..], [Appended::Stored(_), Appended::TooLarge, Appended::Stored(_)]),
+            "{answers:?}"
+        );
+    }
+    assert_eq!(desk.bodies().await, [1, 2, 1, 2, 1, 2]);
+}
+
+/// What is almost too large still has room for its failures.
+#[tokio::test]
+async fn what_is_accepted_can_be_quarantined_and_retried() {
+    let Some(server) = Server::start() else { return };
+    let mut desk = Desk::new(&server.url()).await;
+    let queue = desk.queue;
+    let mut bytes = 1 << 20;
+    let seq = loop {
+        match desk.commit(vec![large(queue, bytes)]).await.as_deref() {
+            Ok([Appended::Stored(seq)]) => break *seq,
+            _ => bytes -= 500,
+        }
+    };
+    let id = MessageId { queue, seq };
+    let failures = vec!["x".repeat(512); 16];
+    desk.commit(vec![Change::Quarantine { id, fate: Fate::Failed, failures }]).await.expect("it fits");
+    assert_eq!(desk.store.quarantined("orders").await.expect("the server runs").len(), 1);
+    desk.commit(vec![Change::Retry(id)]).await.expect("it fits");
+    assert_eq!(desk.bodies().await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_full_server_refuses_what_it_has_no_room_for_and_forgets_what_was_handled() {
+    let Some(server) = Server::configured("jetstream { max_file_store: 3MB }") else { return };
+    let mut desk = Desk::new(&server.url()).await;
+    let queue = desk.queue;
+    let mut stored = Vec::new();
+    loop {
+        let answers =
+            desk.commit((0..4).map(|_| large(queue, 200_000)).collect()).await.expect("it says who is refused");
+        stored.extend(answers.iter().filter_map(|answer| match answer {
+            Appended::Stored(seq) => Some(seq.0),
+            _ => None,
+        }));
+        if answers.contains(&Appended::Full) {
+            break;
+        }
+        assert!(stored.len() < 100, "it is never full");
+    }
+    assert!(stored.len() > 5, "{stored:?}");
+    // The same process opens it again, and another one opens it too.
+    desk.store.open(&Owner::new("shop")).await.expect("a full store opens");
+    assert_eq!(desk.store.claim("orders").await.expect("the queue is ours").waiting, stored.len() as u64);
+    // Its owner keeps it.
+    tokio::time::sleep(LEASE * 3).await;
+    assert_eq!(desk.bodies().await.len(), stored.len());
+    desk.commit(stored.iter().map(|seq| handled(queue, *seq)).collect()).await.expect("this makes room");
+    let answers = desk.commit(vec![large(queue, 200_000)]).await.expect("the server runs");
+    assert!(matches!(answers[..], [Appended::Stored(_)]), "{answers:?}");
+}
+
+#[tokio::test]
+async fn who_has_lost_a_queue_does_not_release_it_for_the_next_owner() {
+    let Some(server) = Server::start() else { return };
+    let proxy = Proxy::to(server.port()).await;
+    let mut first = Desk::new(&proxy.url()).await;
+    let queue = first.queue;
+    first.commit(vec![append(queue, 1, None)]).await.expect("the server runs");
+    proxy.lets(Passes::Nothing);
+    let (mut second, _) = opened(&server.url()).await;
+    let claim = claims(&mut second).await.expect("the lease ends");
+    proxy.lets(Passes::Both);
+    // It comes back, and its actor stops.
+    let _refused = first.commit(vec![handled(queue, 1), Change::Release(queue)]).await;
+    let _refused = Box::new(first.store).close().await;
+    let (mut third, _) = opened(&server.url()).await;
+    let error = third.claim("orders").await.expect_err("the second one has the queue");
+    assert_eq!(error.kind, StoreErrorKind::Claimed, "{error}");
+    let mut second = Desk { store: second, queue: claim.queue };
+    assert_eq!(second.bodies().await, [1], "its late words have changed nothing");
+    // It goes on owning it.
+    tokio::time::sleep(LEASE * 2).await;
+    assert_eq!(second.bodies().await, [1]);
+}
+
+#[tokio::test]
+async fn a_server_that_comes_back_empty_is_told_and_gives_no_number_twice() {
+    let Some(mut server) = Server::start() else { return };
+    let mut desk = Desk::new(&server.url()).await;
+    let queue = desk.queue;
+    desk.commit((1..=5).map(|number| append(queue, number, None)).collect()).await.expect("the server runs");
+    server.start_empty();
+    // Another node is faster, and accepts messages.
+    let (mut other, _) = opened(&server.url()).await;
+    let claim = other.claim("orders").await.expect("nobody has it");
+    assert_ne!(claim.queue, queue, "ids of messages are never given twice");
+    let mut other = Desk { store: other, queue: claim.queue };
+    other
+        .commit((11..=17).map(|number| append(claim.queue, number, None)).collect())
+        .await
+        .expect("the server runs");
+    // The first node says what it has handled, and wants to go on.
+    let _unknown = desk.commit(vec![handled(queue, 1), handled(queue, 2), append(queue, 6, None)]).await;
+    let error = claims(&mut desk.store).await.expect_err("five accepted messages are missing");
+    assert_eq!(error.kind, StoreErrorKind::Damaged, "{error}");
+    assert_eq!(other.bodies().await, [11, 12, 13, 14, 15, 16, 17], "what the other one has accepted is there");
+}
+
+#[tokio::test]
+async fn a_server_with_an_older_disk_is_told() {
+    let Some(mut server) = Server::start() else { return };
+    let mut desk = Desk::new(&server.url()).await;
+    let queue = desk.queue;
+    desk.commit((1..=3).map(|number| append(queue, number, None)).collect()).await.expect("the server runs");
+    server.save();
+    claims(&mut desk.store).await.expect("the server runs");
+    desk.commit((4..=9).map(|number| append(queue, number, None)).collect()).await.expect("the server runs");
+    server.restore();
+    // The client has connected again. It must not take a number that was given before for a new one.
+    let mut answers = desk.commit(vec![append(queue, 10, None)]).await;
+    for _ in 0..5 {
+        if answers.is_ok() {
+            break;
+        }
+        let _opened = desk.store.open(&Owner::new("shop")).await;
+        answers = desk.commit(vec![append(queue, 10, None)]).await;
+    }
+    assert!(matches!(answers, Err(CommitError::Unknown(_))), "{answers:?}");
+    let error = claims(&mut desk.store).await.expect_err("six accepted messages are missing");
+    assert_eq!(error.kind, StoreErrorKind::Damaged, "{error}");
+}
+
+async fn admin(server: &Server) -> async_nats::jetstream::Context {
+    async_nats::jetstream::new(async_nats::connect(server.url()).await.expect("the server runs"))
+}
+
+/// The stream of the only queue.
+async fn stream_name(server: &Server) -> String {
+    use tokio_stream::StreamExt;
+    let context = admin(server).await;
+    let names: Vec<_> = context.stream_names().collect().await;
+    let names = names.into_iter().map(|name| name.expect("the server runs"));
+    names.into_iter().find(|name| name.contains("_Q") && !name.contains("QUARANTINE")).expect("there is a queue")
+}
+
+#[tokio::test]
+async fn a_stream_that_was_deleted_behind_our_back_is_told() {
+    let Some(server) = Server::start() else { return };
+    let mut desk = Desk::new(&server.url()).await;
+    let queue = desk.queue;
+    desk.commit((1..=3).map(|number| append(queue, number, None)).collect()).await.expect("the server runs");
+    admin(&server).await.delete_stream(stream_name(&server).await).await.expect("there is such a stream");
+    assert!(desk.commit(vec![append(queue, 4, None)]).await.is_err());
+    desk.store.open(&Owner::new("shop")).await.expect("other queues go on");
+    let error = desk.store.claim("orders").await.expect_err("its messages are gone");
+    assert_eq!(error.kind, StoreErrorKind::Damaged, "{error}");
+    desk.store.claim("others").await.expect("other queues go on");
+    // Also a process that has not seen them before is told, as long as the name is known.
+    let (mut next, _) = opened(&server.url()).await;
+    let error = next.claim("orders").await.expect_err("its messages are gone");
+    assert_eq!(error.kind, StoreErrorKind::Damaged, "{error}");
+    next.commit(&Group { changes: vec![Change::DiscardQueue("orders".to_owned())] })
+        .await
+        .expect("it can be discarded");
+    assert_ne!(next.claim("orders").await.expect("it is made anew").queue, queue);
+}
+
+#[tokio::test]
+async fn a_page_of_large_messages_does_not_bring_the_whole_queue() {
+    let Some(server) = Server::start() else { return };
+    let proxy = Proxy::to(server.port()).await;
+    let mut desk = Desk::new(&proxy.url()).await;
+    let queue = desk.queue;
+    for _ in 0..10 {
+        desk.commit((0..4).map(|_| large(queue, 500_000)).collect()).await.expect("the server runs");
+    }
+    let before = proxy.bytes_down();
+    let page = desk.store.page(queue, Seq(0), Room { messages: 1024, bytes: 1 << 20 }).await.expect("it is ours");
+    assert_eq!(page.len(), 2);
+    // What is on its way is counted too.
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let bytes = proxy.bytes_down() - before;
+    assert!(bytes < 8_000_000, "{bytes} bytes for a page of a million");
+}
+
+#[tokio::test]
+async fn a_lease_is_as_long_as_the_server_keeps_it() {
+    let Some(server) = Server::start() else { return };
+    let _first = opened(&server.url()).await;
+    // A later release has another length.
+    let proxy = Proxy::to(server.port()).await;
+    let mut second = JetStreamStore::new(proxy.url()).lease(LEASE * 60).accept_timeout(Duration::from_secs(2));
+    second.open(&Owner::new("shop")).await.expect("the server runs");
+    let queue = second.claim("orders").await.expect("nobody has it").queue;
+    let mut desk = Desk { store: second, queue };
+    desk.commit(vec![append(queue, 1, None)]).await.expect("the server runs");
+    tokio::time::sleep(LEASE * 3).await;
+    assert_eq!(desk.bodies().await, [1], "it renews in time");
+    proxy.lets(Passes::Nothing);
+    let (mut third, _) = opened(&server.url()).await;
+    claims(&mut third).await.expect("the lease ends");
+    proxy.lets(Passes::Both);
+    let page = desk.store.page(queue, Seq(0), Room { messages: 1, bytes: 1 }).await;
+    assert!(page.is_err(), "it belongs to somebody else: {page:?}");
+}
+
+/// The acknowledgement of a renewal is lost, as often as possible. The owner goes on.
+#[tokio::test]
+async fn an_owner_whose_renewal_was_not_acknowledged_keeps_its_queue() {
+    let Some(server) = Server::start() else { return };
+    let proxy = Proxy::to(server.port()).await;
+    let mut desk = Desk::new(&proxy.url()).await;
+    let queue = desk.queue;
+    desk.commit(vec![append(queue, 1, None)]).await.expect("the server runs");
+    for _ in 0..4 {
+        proxy.lets(Passes::Up);
+        tokio::time::sleep(LEASE / 2).await;
+        proxy.cut();
+        proxy.lets(Passes::Both);
+        tokio::time::sleep(LEASE).await;
+        assert_eq!(desk.bodies().await, [1]);
+    }
+}
+
+#[tokio::test]
+async fn a_claim_does_not_wait_for_an_owner_who_lives() {
+    let Some(server) = Server::start() else { return };
+    let first = Desk::new(&server.url()).await;
+    let (mut second, _) = opened(&server.url()).await;
+    let before = std::time::Instant::now();
+    let error = second.claim("orders").await.expect_err("it has an owner");
+    assert_eq!(error.kind, StoreErrorKind::Claimed, "{error}");
+    assert!(before.elapsed() < LEASE / 2, "all other queues wait meanwhile: {:?}", before.elapsed());
+    drop(first);
+}
+
+/// Two nodes make many queues at once. Each name is one queue.
+#[tokio::test]
+async fn nodes_that_make_queues_at_once_agree_on_their_numbers() {
+    let Some(server) = Server::start() else { return };
+    let url = server.url();
+    let node = |first: bool| {
+        let url = url.clone();
+        tokio::spawn(async move {
+            let (mut store, _) = opened(&url).await;
+            let mut numbers = Vec::new();
+            for at in 0..10 {
+                let name = format!("queue-{}", if first { at } else { 9 - at });
+                let claimed = store.claim(&name).await;
+                numbers.push((name, claimed.as_ref().ok().map(|claim| claim.queue)));
+            }
+            (store, numbers)
+        })
+    };
+    let (one, other) = (node(true), node(false));
+    let ((mut store, mut numbers), (_other, theirs)) =
+        (one.await.expect("no panic"), other.await.expect("no panic"));
+    numbers.extend(theirs);
+    let rows = store.queues().await.expect("the server runs");
+    assert_eq!(rows.len(), 10, "{rows:?}");
+    for (name, number) in numbers {
+        if let Some(number) = number {
+            assert!(rows.iter().any(|row| row.name == name && row.queue == number), "{name} {number:?}: {rows:?}");
+        }
+    }
+}

@@ -1,0 +1,314 @@
+//! Systems of one name on several nodes, whose wires and server fail under their actors.
+//!
+//! Rules 27.4, 27.6, 27.11 and 27.13.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use supervise::Props;
+use supervise::durable::{AcceptError, StoreErrorKind};
+use supervise::prelude::*;
+use tokio::runtime::Runtime;
+use tokio::sync::{Notify, Semaphore};
+use tokio::time::timeout;
+
+use crate::proxy::{Passes, Proxy};
+use crate::server::Server;
+use crate::{LEASE, store};
+
+/// Long enough for everything that happens in time.
+const LONG: Duration = Duration::from_secs(60);
+
+/// What the handlers of all nodes have begun, in their order.
+#[derive(Clone, Default)]
+struct Log {
+    begun: Arc<Mutex<Vec<(&'static str, u32)>>>,
+    grew: Arc<Notify>,
+}
+
+impl Log {
+    fn of(&self, node: &str) -> Vec<u32> {
+        let begun = self.begun.lock().expect("nobody panics with it");
+        begun.iter().filter(|(by, _)| *by == node).map(|(_, number)| *number).collect()
+    }
+
+    fn all(&self) -> Vec<u32> {
+        self.begun.lock().expect("nobody panics with it").iter().map(|(_, number)| *number).collect()
+    }
+
+    fn push(&self, node: &'static str, number: u32) {
+        self.begun.lock().expect("nobody panics with it").push((node, number));
+        self.grew.notify_waiters();
+    }
+
+    /// Waits until the log is as wanted.
+    async fn until(&self, what: &str, wanted: impl Fn(&Self) -> bool) {
+        let reached = timeout(LONG, async {
+            loop {
+                let grew = self.grew.notified();
+                if wanted(self) {
+                    return;
+                }
+                grew.await;
+            }
+        });
+        assert!(reached.await.is_ok(), "{what}: {:?}", self.begun.lock().expect("nobody panics with it"));
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("number 13")]
+struct Thirteen;
+
+#[actor(mailbox = durable(window = 64, redeliver = 0))]
+struct Counter {
+    node: &'static str,
+    log: Log,
+    gate: Arc<Semaphore>,
+}
+
+#[actor]
+impl Counter {
+    #[handler]
+    async fn count(&mut self, number: u32) -> Result<u32, Thirteen> {
+        self.log.push(self.node, number);
+        self.gate.acquire().await.expect("nobody closes it").forget();
+        if number == 13 && self.log.all().iter().filter(|seen| **seen == 13).count() == 1 {
+            return Err(Thirteen);
+        }
+        Ok(number)
+    }
+}
+
+const OPEN: usize = 1 << 20;
+
+/// An actor of the queue `name` on a node.
+fn spawn(system: &ActorSystem, name: &str, node: &'static str, log: &Log, gate: &Arc<Semaphore>) -> CounterRef {
+    let (log, gate) = (log.clone(), Arc::clone(gate));
+    let props = Props::new(move || Counter { node, log: log.clone(), gate: Arc::clone(&gate) });
+    system.spawn_with(name, props).expect("the name is free")
+}
+
+fn node(url: &str) -> ActorSystem {
+    ActorSystem::builder("shop").store(store(url)).start().expect("the name is valid")
+}
+
+/// A node of its own runtime, which can die.
+fn mortal(url: &str, start: impl FnOnce(&ActorSystem) -> CounterRef) -> (Runtime, ActorSystem, CounterRef) {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .expect("there is a thread");
+    let (system, counter) = {
+        let _inside = runtime.enter();
+        let system = node(url);
+        let counter = start(&system);
+        (system, counter)
+    };
+    (runtime, system, counter)
+}
+
+/// Sends until it is accepted, always with the same key. Returns whether it was sent more than once.
+async fn insist(counter: &CounterRef, number: u32) -> bool {
+    let mut sent = 0;
+    timeout(LONG, async {
+        loop {
+            sent += 1;
+            match counter.count(number).key(format!("number-{number}")).accepted().await {
+                Ok(()) => return,
+                Err(AcceptError::Unknown(_) | AcceptError::StoreDown(_)) => {
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                }
+                Err(other) => panic!("{number}: {other}"),
+            }
+        }
+    })
+    .await
+    .expect("it is accepted in the end");
+    sent > 1
+}
+
+#[tokio::test]
+async fn another_node_that_waits_takes_a_queue_over_when_its_owner_dies() {
+    let Some(server) = Server::start() else { return };
+    let (log, shut, open) = (Log::default(), Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(OPEN)));
+    let (runtime, _system, first) = mortal(&server.url(), |system| spawn(system, "counter", "a", &log, &shut));
+    for number in 1..=5 {
+        insist(&first, number).await;
+    }
+    let second = node(&server.url());
+    let waits = spawn(&second, "counter", "b", &log, &open);
+    let own = spawn(&second, "own", "b's own", &log, &open);
+    assert_eq!(timeout(LONG, own.count(1)).await.expect("it does not wait").ok(), Some(1), "its own queues work");
+    log.until("the first one has begun", |log| log.of("a") == [1]).await;
+    assert!(matches!(waits.count(6).accepted().await, Err(AcceptError::StoreDown(_))), "it has no queue");
+    runtime.shutdown_background();
+    log.until("the second one goes on", |log| log.of("b").len() == 5).await;
+    insist(&waits, 6).await;
+    log.until("the second one goes on", |log| log.of("b").len() == 6).await;
+    assert_eq!((log.of("a"), log.of("b")), (vec![1], (1..=6).collect()));
+    second.terminate().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_owner_without_its_server_begins_nothing_that_another_node_has() {
+    let Some(server) = Server::start() else { return };
+    let proxy = Proxy::to(server.port()).await;
+    let (log, gate, open) = (Log::default(), Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(OPEN)));
+    let first = node(&proxy.url());
+    let cut_off = spawn(&first, "counter", "a", &log, &gate);
+    let own = spawn(&first, "own", "a's own", &log, &open);
+    for number in 1..=9 {
+        insist(&cut_off, number).await;
+    }
+    insist(&own, 100).await;
+    log.until("the first one has begun", |log| log.of("a") == [1] && log.of("a's own") == [100]).await;
+    proxy.lets(Passes::Nothing);
+    let second = node(&server.url());
+    let next = spawn(&second, "counter", "b", &log, &open);
+    log.until("the second one goes on", |log| log.of("b").len() == 9).await;
+    // The handler of the first one comes back, and eight messages wait in its lane.
+    gate.add_permits(OPEN);
+    insist(&next, 10).await;
+    log.until("the second one goes on", |log| log.of("b").len() == 10).await;
+    tokio::time::sleep(LEASE).await;
+    assert_eq!(log.of("a"), [1], "it owns nothing");
+    proxy.lets(Passes::Both);
+    // Its own queue goes on, and what it says late changes nothing.
+    insist(&own, 101).await;
+    log.until("its own queue goes on", |log| log.of("a's own") == [100, 101]).await;
+    tokio::time::sleep(LEASE * 2).await;
+    insist(&own, 102).await;
+    insist(&next, 11).await;
+    log.until("the second one goes on", |log| log.of("b").len() == 11).await;
+    // It takes the queue back when the second one leaves.
+    second.terminate().await;
+    insist(&cut_off, 12).await;
+    log.until("the first one goes on", |log| log.of("a").len() == 2).await;
+    assert_eq!((log.of("a"), log.of("b")), (vec![1, 12], (1..=11).collect()));
+    first.terminate().await;
+}
+
+/// What happens to the server and the wire while messages are sent.
+async fn rides_out(disturb: impl AsyncFnOnce(&mut Server, &Proxy)) -> Option<(Vec<u32>, Vec<u32>)> {
+    let mut server = Server::start()?;
+    let proxy = Proxy::to(server.port()).await;
+    let (log, open) = (Log::default(), Arc::new(Semaphore::new(OPEN)));
+    let system = node(&proxy.url());
+    let counter = spawn(&system, "counter", "a", &log, &open);
+    let sending = tokio::spawn(async move {
+        let mut sent_again = Vec::new();
+        for number in 100..400 {
+            if insist(&counter, number).await {
+                sent_again.push(number);
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        sent_again
+    });
+    log.until("it has begun", |log| log.all().len() > 20).await;
+    disturb(&mut server, &proxy).await;
+    let sent_again = sending.await.expect("all are accepted");
+    log.until("all are handled", |log| log.all().contains(&399)).await;
+    system.terminate().await;
+    let all = log.all();
+    let lost: Vec<_> = (100..400).filter(|number| !all.contains(number)).collect();
+    assert!(lost.is_empty(), "accepted and lost: {lost:?}");
+    let mut firsts = Vec::new();
+    let repeated: Vec<_> = all
+        .into_iter()
+        .filter(|number| {
+            let again = firsts.contains(number);
+            if !again {
+                firsts.push(*number);
+            }
+            again
+        })
+        .collect();
+    assert!(firsts.is_sorted(), "in order: {firsts:?}");
+    Some((repeated, sent_again))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_is_killed_under_its_actors_loses_and_repeats_nothing() {
+    let disturb = async |server: &mut Server, _: &Proxy| {
+        for pause in [0, 300, 1500] {
+            server.kill();
+            tokio::time::sleep(Duration::from_millis(pause)).await;
+            server.start_again();
+            tokio::time::sleep(Duration::from_millis(700)).await;
+        }
+    };
+    let Some((repeated, sent_again)) = rides_out(disturb).await else { return };
+    // A server that was started again knows the keys of what waits, and no others.
+    let unasked: Vec<_> = repeated.iter().filter(|number| !sent_again.contains(number)).collect();
+    assert!(unasked.is_empty(), "nobody died, and nobody sent these twice: {unasked:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_stands_still_longer_than_the_lease_loses_and_repeats_nothing() {
+    let disturb = async |server: &mut Server, _: &Proxy| {
+        for _ in 0..2 {
+            server.freeze();
+            tokio::time::sleep(LEASE * 3).await;
+            server.thaw();
+            tokio::time::sleep(LEASE * 2).await;
+        }
+    };
+    let Some((repeated, _)) = rides_out(disturb).await else { return };
+    assert!(repeated.is_empty(), "nobody died: {repeated:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn wires_that_stall_one_way_and_are_cut_lose_and_repeat_nothing() {
+    let disturb = async |_: &mut Server, proxy: &Proxy| {
+        for passes in [Passes::Up, Passes::Down, Passes::Nothing] {
+            proxy.lets(passes);
+            tokio::time::sleep(LEASE * 3).await;
+            proxy.lets(Passes::Both);
+            tokio::time::sleep(LEASE).await;
+        }
+        for _ in 0..20 {
+            proxy.cut();
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let Some((repeated, _)) = rides_out(disturb).await else { return };
+    assert!(repeated.is_empty(), "nobody died: {repeated:?}");
+}
+
+#[tokio::test]
+async fn what_another_node_retries_reaches_the_owner_of_the_queue() {
+    let Some(server) = Server::start() else { return };
+    let (log, open) = (Log::default(), Arc::new(Semaphore::new(OPEN)));
+    let first = node(&server.url());
+    let counter = spawn(&first, "counter", "a", &log, &open);
+    insist(&counter, 13).await;
+    let second = node(&server.url());
+    let quarantined = timeout(LONG, async {
+        loop {
+            match second.store().quarantined("/user/counter").await {
+                Ok(quarantined) if !quarantined.is_empty() => return quarantined,
+                _ => tokio::time::sleep(Duration::from_millis(50)).await,
+            }
+        }
+    });
+    let quarantined = quarantined.await.expect("13 fails");
+    second.store().retry(quarantined[0].id).await.expect("the server runs");
+    log.until("it is handled again", |log| log.of("a") == [13, 13]).await;
+    insist(&counter, 14).await;
+    log.until("and so is the next one", |log| log.of("a") == [13, 13, 14]).await;
+    // A queue with an owner elsewhere is neither renamed nor discarded.
+    for refused in [
+        second.store().discard_queue("/user/counter").await,
+        second.store().rename("/user/counter", "elsewhere").await,
+    ] {
+        assert_eq!(refused.expect_err("it has an owner").kind, StoreErrorKind::Claimed);
+    }
+    insist(&counter, 15).await;
+    log.until("it goes on", |log| log.of("a") == [13, 13, 14, 15]).await;
+    first.terminate().await;
+    second.store().discard_queue("/user/counter").await.expect("it has no owner any more");
+    second.terminate().await;
+}

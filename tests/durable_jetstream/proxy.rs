@@ -1,0 +1,102 @@
+//! A wire between one process and the server that a test can stall, one way or both, and cut.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+/// What passes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Passes {
+    Both,
+    /// What the server says. What it is told waits.
+    Down,
+    /// What the server is told. What it says waits.
+    Up,
+    Nothing,
+}
+
+pub(crate) struct Proxy {
+    at: SocketAddr,
+    passes: watch::Sender<Passes>,
+    cuts: watch::Sender<u64>,
+    /// How many bytes the server has sent.
+    down: Arc<AtomicU64>,
+    accepting: JoinHandle<()>,
+}
+
+impl Proxy {
+    pub(crate) async fn to(port: u16) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("there is a free port");
+        let at = listener.local_addr().expect("it is bound");
+        let (passes, cuts) = (watch::Sender::new(Passes::Both), watch::Sender::new(0));
+        let down = Arc::new(AtomicU64::new(0));
+        let (passing, cut, counted) = (passes.clone(), cuts.clone(), Arc::clone(&down));
+        let accepting = tokio::spawn(async move {
+            while let Ok((client, _)) = listener.accept().await {
+                let Ok(server) = TcpStream::connect(("127.0.0.1", port)).await else { continue };
+                let (from_client, to_client) = client.into_split();
+                let (from_server, to_server) = server.into_split();
+                let is_up = |passes: &Passes| matches!(passes, Passes::Both | Passes::Up);
+                let is_down = |passes: &Passes| matches!(passes, Passes::Both | Passes::Down);
+                tokio::spawn(copy(from_client, to_server, passing.subscribe(), cut.subscribe(), is_up, None));
+                let counted = Some(Arc::clone(&counted));
+                tokio::spawn(copy(from_server, to_client, passing.subscribe(), cut.subscribe(), is_down, counted));
+            }
+        });
+        Self { at, passes, cuts, down, accepting }
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("nats://{}", self.at)
+    }
+
+    pub(crate) fn lets(&self, passes: Passes) {
+        self.passes.send_replace(passes);
+    }
+
+    /// Closes all connections.
+    pub(crate) fn cut(&self) {
+        self.cuts.send_modify(|cuts| *cuts += 1);
+    }
+
+    pub(crate) fn bytes_down(&self) -> u64 {
+        self.down.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.accepting.abort();
+    }
+}
+
+async fn copy(
+    mut from: tokio::net::tcp::OwnedReadHalf,
+    mut to: tokio::net::tcp::OwnedWriteHalf,
+    mut passes: watch::Receiver<Passes>,
+    mut cuts: watch::Receiver<u64>,
+    may: fn(&Passes) -> bool,
+    counted: Option<Arc<AtomicU64>>,
+) {
+    let copying = async {
+        let mut bytes = vec![0; 1 << 16];
+        loop {
+            let Ok(read @ 1..) = from.read(&mut bytes).await else { return };
+            if passes.wait_for(may).await.is_err() || to.write_all(&bytes[..read]).await.is_err() {
+                return;
+            }
+            if let Some(counted) = &counted {
+                counted.fetch_add(read as u64, Ordering::Relaxed);
+            }
+        }
+    };
+    tokio::select! {
+        () = copying => {}
+        _ = cuts.changed() => {}
+    }
+}

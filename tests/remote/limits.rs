@@ -1,0 +1,189 @@
+//! Limits, and what a program sees at the moment of a verdict.
+//!
+//! Rules 26.2, 26.3 and 26.7.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context as TaskContext, Wake, Waker};
+use std::time::Duration;
+
+use serde::ser::SerializeMap as _;
+use serde::{Deserialize, Serialize, Serializer};
+use supervise::remote::memory::Network;
+use supervise::{AskError, DeadLetterReason, Event, SendErrorReason, actor};
+
+use crate::fixture::{EchoRef, Place, settle, soon, two};
+
+#[tokio::test(start_paused = true)]
+async fn a_message_above_the_limit_of_the_receiver_is_a_dead_letter_there() {
+    let network = Network::new(1);
+    let here = Place::new(&network, "here").await;
+    let mut there = Place::with(&network, "there", |builder| builder.max_message(1000)).await;
+    let echo = there.echo("echo", &here).await;
+    assert!(matches!(soon(echo.bytes(vec![1; 1000])).await, Err(AskError::Undeliverable)));
+    echo.bytes(vec![1; 1000]).tell().unwrap();
+    assert_eq!(soon(echo.bytes(vec![1; 100])).await.unwrap(), 100);
+    let letters: Vec<_> = there.dead_letters().iter().map(|letter| letter.reason).collect();
+    assert_eq!(letters, [DeadLetterReason::TooLarge; 2]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_above_the_limit_of_the_asker_is_no_answer() {
+    let network = Network::new(1);
+    let here = Place::with(&network, "here", |builder| builder.max_message(1000)).await;
+    let there = Place::new(&network, "there").await;
+    let echo = there.echo("echo", &here).await;
+    for number in 0..500 {
+        echo.note(number + 1_000_000_000).tell().unwrap();
+    }
+    assert!(matches!(soon(echo.noted()).await, Err(AskError::Unanswered)));
+    assert_eq!(soon(echo.echo("next".to_owned())).await.unwrap(), "next");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_packet_far_above_the_limits_ends_the_association() {
+    let network = Network::new(1);
+    let here = Place::with(&network, "here", |builder| builder.max_message(8 << 20)).await;
+    let there = Place::new(&network, "there").await;
+    let echo = there.echo("echo", &here).await;
+    let mut events = there.system.events().subscribe();
+    assert!(matches!(soon(echo.bytes(vec![1; 4 << 20])).await, Err(AskError::ConnectionLost)));
+    let why = std::iter::from_fn(|| events.try_recv()).find_map(|event| match event {
+        Event::NodeDown { why, .. } => Some(why),
+        _ => None,
+    });
+    assert_eq!(why, Some("broke"));
+}
+
+/// A value as deep as one wants.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+enum Nest {
+    End,
+    In(Box<Nest>),
+}
+
+fn nest(depth: u32) -> Nest {
+    (0..depth).fold(Nest::End, |nest, _| Nest::In(Box::new(nest)))
+}
+
+/// Writes a [`Nest`] of this depth without a stack of its own.
+#[derive(Debug, Deserialize)]
+struct Forged(u32);
+
+impl Serialize for Forged {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        struct Head;
+        impl Serialize for Head {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_map(Some(1))?.end()
+            }
+        }
+        let mut map = serializer.serialize_map(Some(1))?;
+        for _ in 1..self.0 {
+            map.serialize_entry("In", &Head)?;
+        }
+        map.serialize_entry("In", "End")?;
+        map.end()
+    }
+}
+
+/// Passes for a weaver.
+#[actor]
+struct Forger;
+
+#[actor(remote = "Weaver")]
+impl Forger {
+    #[handler]
+    fn take(&mut self, nest: Forged) -> bool {
+        nest.0 > 0
+    }
+}
+
+#[actor]
+struct Weaver;
+
+#[actor(remote)]
+impl Weaver {
+    #[handler]
+    fn nest(&mut self, depth: u32) -> Nest {
+        nest(depth)
+    }
+
+    #[handler]
+    fn take(&mut self, nest: Nest) -> bool {
+        matches!(nest, Nest::In(_) | Nest::End)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_nested_too_deep_is_not_read() {
+    let network = Network::new(1);
+    let here = Place::with(&network, "here", |builder| builder.serve::<Weaver>()).await;
+    let there = Place::with(&network, "there", |builder| builder.serve::<Weaver>()).await;
+    there.system.spawn("weaver", || Weaver).unwrap();
+    let weaver = soon(here.node.find::<Weaver>(there.path("weaver"))).await.unwrap();
+    assert_eq!(soon(weaver.nest(64)).await.unwrap(), nest(64));
+    assert!(matches!(soon(weaver.nest(65)).await, Err(AskError::Unanswered)));
+    assert!(soon(weaver.take(nest(64))).await.unwrap());
+    assert!(matches!(soon(weaver.take(nest(65))).await, Err(AskError::Undeliverable)));
+    assert!(soon(weaver.take(nest(0))).await.unwrap());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_peer_cannot_overflow_the_stack() {
+    let network = Network::new(1);
+    let here = Place::with(&network, "here", |builder| builder.serve::<Forger>()).await;
+    let there = Place::with(&network, "there", |builder| builder.serve::<Weaver>()).await;
+    there.system.spawn("weaver", || Weaver).unwrap();
+    let weaver = soon(here.node.find::<Forger>(there.path("weaver"))).await.unwrap();
+    assert!(soon(weaver.take(Forged(10))).await.unwrap());
+    assert!(matches!(soon(weaver.take(Forged(200_000))).await, Err(AskError::Undeliverable)));
+    assert!(soon(weaver.take(Forged(10))).await.unwrap());
+}
+
+/// Tells the actor again as soon as its ask has failed.
+struct Retry {
+    echo: EchoRef,
+    outcome: Mutex<Option<Result<(), SendErrorReason>>>,
+}
+
+impl Wake for Retry {
+    fn wake(self: Arc<Self>) {
+        let told = self.echo.note(1).tell().map_err(|error| error.reason());
+        *self.outcome.lock().unwrap() = Some(told);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn when_an_ask_has_lost_its_connection_the_ref_takes_no_more() {
+    let network = Network::new(1);
+    let (here, there) = two(&network).await;
+    let echo = there.echo("echo", &here).await;
+    let retry = Arc::new(Retry { echo: echo.clone(), outcome: Mutex::default() });
+    let mut asked = pin!(echo.hold().into_future());
+    let waker = Waker::from(Arc::clone(&retry));
+    assert!(asked.as_mut().poll(&mut TaskContext::from_waker(&waker)).is_pending());
+    settle().await;
+    network.kill("there:1");
+    settle().await;
+    let outcome = retry.outcome.lock().unwrap().take();
+    assert_eq!(outcome, Some(Err(SendErrorReason::Unreachable)));
+    assert!(matches!(soon(asked).await, Err(AskError::ConnectionLost)));
+    drop(here);
+}
+
+#[tokio::test(start_paused = true)]
+async fn askers_that_gave_up_do_not_count_towards_the_limit() {
+    let network = Network::new(1);
+    let here = Place::with(&network, "here", |builder| builder.limit(10)).await;
+    let there = Place::with(&network, "there", |builder| builder.limit(10)).await;
+    let echo = there.echo("echo", &here).await;
+    for number in 0..30 {
+        let asked = soon(echo.hold().timeout(Duration::from_secs(2))).await;
+        assert!(matches!(asked, Err(AskError::Timeout(_))), "{number}: {asked:?}");
+    }
+    settle().await;
+    assert_eq!(soon(echo.waiting()).await.unwrap(), 0, "the handler sees that nobody waits");
+    assert_eq!(here.node.asks_under_way(), 0);
+}
