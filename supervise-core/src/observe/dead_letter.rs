@@ -74,6 +74,34 @@ pub enum DeadLetterReason {
     Undecodable,
 }
 
+impl DeadLetterReason {
+    /// Its name in a word, for labels of metrics.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Stopped => "stopped",
+            Self::MailboxFull => "mailbox_full",
+            Self::TooManyChildren => "too_many_children",
+            Self::StashFull => "stash_full",
+            Self::Quarantined => "quarantined",
+            Self::Abandoned => "abandoned",
+            Self::CircuitOpen => "circuit_open",
+            Self::NotFound => "not_found",
+            #[cfg(feature = "durable")]
+            Self::NotAccepted => "not_accepted",
+            #[cfg(feature = "durable")]
+            Self::Damaged => "damaged",
+            #[cfg(feature = "durable")]
+            Self::CrashedTheProcess => "crashed_the_process",
+            Self::Unreachable => "unreachable",
+            Self::TooLarge => "too_large",
+            Self::Unsendable => "unsendable",
+            Self::UnknownMessage => "unknown_message",
+            Self::Untrusted => "untrusted",
+            Self::Undecodable => "undecodable",
+        }
+    }
+}
+
 /// A message that is about to become a [`DeadLetter`].
 #[derive(Debug)]
 pub(crate) struct Lost {

@@ -31,7 +31,8 @@ const UNWATCHED: Duration = Duration::from_secs(5);
 /// Looks take at most one of this many parts of the time, so that they do not slow a large system down.
 const PARTS_WATCHED: u32 = 50;
 const PARTS_UNWATCHED: u32 = 200;
-/// The pause between two glances for new readers, in multiples of the time that the earlier glance took.
+/// The pause after a glance for new readers, in multiples of the time that the glance took. One more glance may come at once, so that a reader
+/// who opens the page and then searches waits for one look and not for five.
 const PARTS_OF_GLANCES: u32 = 4;
 /// How long after the last request the console counts as being read.
 const READING: Duration = Duration::from_secs(10);
@@ -192,14 +193,13 @@ async fn keep_watching(mut watch: Watch, shared: &Shared) {
     let mut readers = Readers::default();
     let mut looked = Instant::now();
     let mut asked_at: Option<Instant> = None;
-    // The earliest time of the next glance for new readers.
-    let mut rested = looked;
+    let mut glances = Glances { rested: looked, credit: Duration::ZERO };
     loop {
         let is_read =
             shared.streams.load(Ordering::Relaxed) > 0 || asked_at.is_some_and(|asked| asked.elapsed() < READING);
         let interval = interval(is_read, watch.view().took);
         let look_at = looked + interval;
-        let wake_at = if readers.has_new() { look_at.min(rested) } else { look_at };
+        let wake_at = if readers.has_new() { look_at.min(glances.next_at()) } else { look_at };
         match next(&mut watch, shared, wake_at).await {
             Next::Event(Some(event)) => {
                 watch.happened(*event);
@@ -223,7 +223,7 @@ async fn keep_watching(mut watch: Watch, shared: &Shared) {
             Next::Look if Instant::now() < look_at => {
                 let began = Instant::now();
                 readers.glance(&mut watch, &shared.system, &shared.latest());
-                rested = Instant::now() + began.elapsed() * PARTS_OF_GLANCES;
+                glances.took(began, began.elapsed());
             }
             Next::Look => {
                 readers.update(&shared.outlets);
@@ -242,6 +242,26 @@ async fn keep_watching(mut watch: Watch, shared: &Shared) {
     let view = shared.found(View { ended, ..watch.view().clone() });
     readers.tell(&shared.system, &view);
     shared.outlets.end(&shared.system, &view);
+}
+
+/// When the next glance may be taken.
+#[derive(Debug)]
+struct Glances {
+    /// When enough time has passed for all of them so far.
+    rested: Instant,
+    /// How long before that the next one may be taken.
+    credit: Duration,
+}
+
+impl Glances {
+    fn next_at(&self) -> Instant {
+        self.rested.checked_sub(self.credit).unwrap_or(self.rested)
+    }
+
+    fn took(&mut self, began: Instant, took: Duration) {
+        self.credit = took * PARTS_OF_GLANCES;
+        self.rested = self.rested.max(began) + took + self.credit;
+    }
 }
 
 /// The time between two looks, if the last look took `took`.
@@ -293,6 +313,35 @@ mod tests {
         console.shared.found(View { began: Some(old), ..View::default() });
         // There is no later look, or only the last one: it does not wait for ever.
         let _last = console.shared.fresh().await;
+    }
+
+    /// One search after another one, or after the page, waits for no other look. Many take a fifth of the time.
+    #[test]
+    fn con_25_a_search_waits_for_one_look_and_many_searches_take_a_fifth_of_the_time() {
+        let began = Instant::now();
+        let took = Duration::from_millis(20);
+        let mut glances = Glances { rested: began, credit: Duration::ZERO };
+        let mut now = began;
+        let mut times = Vec::new();
+        for _ in 0..100 {
+            now = now.max(glances.next_at());
+            times.push(now - began);
+            glances.took(now, took);
+            now += took;
+        }
+        assert_eq!(times[..3], [Duration::ZERO, took, took * 6]);
+        assert_eq!(times[99], took + took * 5 * 98);
+        // After a pause, one is ahead again, and not more.
+        now += Duration::from_secs(60);
+        let pause = now;
+        let mut after = || {
+            now = now.max(glances.next_at());
+            let at = now - pause;
+            glances.took(now, took);
+            now += took;
+            at
+        };
+        assert_eq!([after(), after(), after()], [Duration::ZERO, took, took * 6]);
     }
 
     #[test]

@@ -128,6 +128,13 @@ pub(super) fn reason(reason: DeadLetterReason) -> &'static str {
         DeadLetterReason::Quarantined => "it failed at each delivery",
         DeadLetterReason::Abandoned => "its asker had given up",
         DeadLetterReason::NotFound => "nobody has that path",
+        DeadLetterReason::CircuitOpen => "a circuit breaker is open",
+        DeadLetterReason::Unreachable => "the recipient's node was given up",
+        DeadLetterReason::TooLarge => "it is too large for another node",
+        DeadLetterReason::Unsendable => "it cannot travel to another node",
+        DeadLetterReason::UnknownMessage => "the recipient's node does not know it",
+        DeadLetterReason::Untrusted => "the recipient's node does not take it",
+        DeadLetterReason::Undecodable => "it could not be read",
         _ => "it was not handled",
     }
 }

@@ -70,6 +70,12 @@ pub(super) const HANDLING: Series = series(
     &["actor"],
     "For how long an actor has been in the same message at least, the worst.",
 );
+pub(super) const BUSY: Series = series(
+    "supervise_handling_actors",
+    Gauge,
+    &["actor"],
+    "Actors that are in a message, at the moment of the look.",
+);
 pub(super) const STUCK: Series = series(
     "supervise_stuck_actors",
     Gauge,
@@ -137,6 +143,7 @@ pub const SERIES: &[Series] = &[
     MAILBOX_MAX,
     OLDEST,
     HANDLING,
+    BUSY,
     STUCK,
     BLOCKING,
     BUDGET,

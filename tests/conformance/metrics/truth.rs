@@ -8,7 +8,7 @@ use supervise::testkit::TestSystem;
 use tokio::sync::oneshot;
 
 use super::exporter::{Exporter, Scrape};
-use crate::fixture::{Boom, secs};
+use crate::fixture::{Boom, ms, secs};
 
 #[actor]
 #[supervise(
@@ -42,6 +42,11 @@ impl Clerk {
     fn stamp(&mut self) {}
 
     #[handler]
+    async fn work(&mut self) {
+        tokio::time::sleep(ms(100)).await;
+    }
+
+    #[handler]
     fn spill(&mut self) -> Result<(), Boom> {
         Err(Boom("no ink"))
     }
@@ -67,6 +72,35 @@ const STATES: [&str; 6] = ["starting", "running", "failed", "backoff", "suspende
 fn states(scrape: &Scrape) -> Vec<(&'static str, f64)> {
     let of = |state| scrape.get(&format!("supervise_actors{{actor=\"Clerk\",state=\"{state}\"}}")).unwrap();
     STATES.into_iter().map(|state| (state, of(state))).filter(|(_, actors)| *actors > 0.0).collect()
+}
+
+/// The mean times in the mailbox and in a handler follow from what looks find and what is counted. Rule 24.1.
+#[supervise::test]
+async fn con_29_mean_times_follow_from_the_looks(system: &TestSystem) {
+    let (exporter, mut meter) = (Exporter::new(), Metrics::of(system).by_hand());
+    let clerk = system.spawn("clerk", || Clerk).unwrap();
+    let (mut waiting, mut busy, mut looks) = (0.0, 0.0, 0.0);
+    // Three messages at once each 600 ms, of 100 ms each: they wait for 0, 100 and 200 ms. A look each 70 ms.
+    for now in 0..42_000_u64 / 10 {
+        if now % 60 == 0 {
+            for _ in 0..3 {
+                clerk.work().tell().unwrap();
+            }
+        }
+        system.advance(ms(10)).await;
+        if now % 7 == 3 {
+            let scrape = exporter.look(&mut meter);
+            waiting += scrape.get("supervise_mailbox_messages{actor=\"Clerk\"}").unwrap();
+            busy += scrape.get("supervise_handling_actors{actor=\"Clerk\"}").unwrap();
+            looks += 1.0;
+        }
+    }
+    let handled = exporter.look(&mut meter).get("supervise_messages_total{actor=\"Clerk\"}").unwrap();
+    assert!((handled - 210.0).abs() < 1e-6, "{handled}");
+    let rate = handled / 42.0;
+    let (in_mailbox, in_handler) = (waiting / looks / rate, busy / looks / rate);
+    // The clock of this test moves by 10 ms, so that one step of 600 ms is one sixtieth.
+    assert!((in_mailbox - 0.1).abs() < 0.01 && (in_handler - 0.1).abs() < 0.01, "{in_mailbox} {in_handler}");
 }
 
 /// Rule 24.2.

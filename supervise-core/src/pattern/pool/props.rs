@@ -5,9 +5,7 @@ use std::marker::PhantomData;
 use std::sync::{Arc, Mutex};
 
 use super::{Pool, Shared, assert_size};
-use crate::actor::{
-    Actor, DeciderTable, DefaultTable, NeverFails, Props, SupervisionTable, Unchecked,
-};
+use crate::actor::{Actor, DeciderTable, DefaultTable, NeverFails, Props, SupervisionTable, Unchecked};
 use crate::failure::Failure;
 use crate::pattern::routing::Routing;
 use crate::pattern::template::{Blueprint, Template};
