@@ -336,12 +336,12 @@ where
     }
 }
 
-#[cfg(all(test, feature = "testkit"))]
+#[cfg(test)]
 mod tests {
     use std::time::Duration;
 
-    use crate::testkit;
-    use crate::{Actor, ActorRef, Context, Failure, Request, Supervisor};
+    use crate::actor::{Actor, ActorRef, ActorSystem, Context, Request, Supervisor};
+    use crate::failure::Failure;
 
     /// Starts work that is over at once, and then cannot start itself.
     struct Unfit;
@@ -367,19 +367,17 @@ mod tests {
     }
 
     /// The outcomes of an instance that has gone are not kept, however many instances come and go before one handles a message.
-    #[test]
-    fn outcomes_do_not_pile_up_over_restarts() {
-        testkit::run(async |system| {
-            system.allow_failures();
-            system.allow_dead_letters();
-            let unfit = system.spawn("unfit", || Unfit).expect("a free name");
-            unfit.tell(()).expect("a mailbox without a bound");
-            for _ in 0..100 {
-                system.advance(Duration::from_secs(11)).await;
-            }
-            assert!(!unfit.has_ended());
-            let left = unfit.mailbox().controls();
-            assert!(left <= 10, "{left} controls wait");
-        });
+    #[tokio::test(start_paused = true)]
+    async fn outcomes_do_not_pile_up_over_restarts() {
+        let system = ActorSystem::new("outcomes");
+        let unfit = system.spawn("unfit", || Unfit).expect("a free name");
+        unfit.tell(()).expect("a mailbox without a bound");
+        for _ in 0..100 {
+            tokio::time::sleep(Duration::from_secs(11)).await;
+        }
+        assert!(!unfit.has_ended());
+        let left = unfit.mailbox().controls();
+        assert!(left <= 10, "{left} controls wait");
+        system.terminate().await;
     }
 }

@@ -34,8 +34,10 @@ use std::time::Duration;
 use self::registry::{CloseAtEnd, Registry};
 use self::seat::Seat;
 use self::seat_map::SeatMap;
+#[cfg(feature = "remote")]
+use crate::actor::ActorRef;
 use crate::actor::{
-    Actor, ActorRef, ActorType, Built, Cell, Configuration, Context, DecidedBy, NewName, Props, RefOf, SpawnError,
+    Actor, ActorType, Built, Cell, Configuration, Context, DecidedBy, NewName, Props, RefOf, SpawnError,
     SupervisedBy, Supervisor, TypedRef,
 };
 use crate::base::ActorPath;

@@ -96,8 +96,8 @@ pub(crate) enum Growth {
         min: Value<Duration>,
         max: Value<Duration>,
         jitter: Option<Value<f64>>,
-        reset: Option<Reset>,
-        give_up_after: Option<Value<Duration>>,
+        reset: Option<Box<Reset>>,
+        give_up_after: Option<Box<Value<Duration>>>,
     },
     Linear {
         window: Value<Duration>,
@@ -228,11 +228,11 @@ impl Growth {
     ) -> Option<Span> {
         match self {
             Self::Exponential { min, max, jitter, reset, give_up_after } => {
-                let reset = match reset {
+                let reset = match reset.as_deref() {
                     Some(Reset::After(quiet)) => of(quiet),
                     Some(Reset::Manual) | None => None,
                 };
-                let given_up = give_up_after.as_ref().and_then(of);
+                let given_up = give_up_after.as_deref().and_then(of);
                 first([of(min), of(max), jitter.as_ref().and_then(of_share), reset, given_up])
             }
             Self::Linear { window, initial, .. } => first([of(window), of(initial)]),

@@ -284,7 +284,7 @@ pub(super) fn float(number: usize) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use supervise_core::DeadLetterReason;
 
     /// Rule 24.3.
     #[test]

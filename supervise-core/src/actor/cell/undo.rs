@@ -148,7 +148,9 @@ pub(super) fn take_superseded(lane: &mut VecDeque<System>) -> Vec<System> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::actor::actor_ref::AnyActorRef;
+    use crate::actor::actor_ref::{ActorRef, AnyActorRef};
+    use crate::actor::context::Context;
+    use crate::actor::definition::{Actor, Supervisor};
     use crate::actor::system::ActorSystem;
     use crate::failure::Failure;
     use crate::mailbox::{Mailbox, MailboxKind};
@@ -212,14 +214,14 @@ mod tests {
 
     struct Blocked;
 
-    impl crate::Supervisor for Blocked {
-        type Ref = crate::ActorRef<Self>;
+    impl Supervisor for Blocked {
+        type Ref = ActorRef<Self>;
     }
 
-    impl crate::Actor for Blocked {
+    impl Actor for Blocked {
         type Message = ();
 
-        async fn handle(&mut self, (): (), _: &mut crate::Context<Self>) -> Result<(), Failure> {
+        async fn handle(&mut self, (): (), _: &mut Context<Self>) -> Result<(), Failure> {
             Ok(())
         }
     }

@@ -90,7 +90,7 @@ impl Expression for Backoff {
                     let jitter = jitter.expression(krate);
                     backoff.extend(quote!(.jitter(#jitter)));
                 }
-                match reset {
+                match reset.as_deref() {
                     Some(Reset::After(quiet)) => {
                         let quiet = quiet.expression(krate);
                         backoff.extend(quote!(.reset_after(#quiet)));

@@ -161,6 +161,7 @@ fn exponential(setting: &Setting, errors: &mut Errors) -> syn::Result<Backoff> {
             });
         }
     }
+    let (reset, give_up_after) = (reset.map(Box::new), give_up_after.map(Box::new));
     let growth = model::Growth::Exponential { min, max, jitter, reset, give_up_after };
     Ok(Backoff { growth, text: written(setting.tokens()) })
 }
