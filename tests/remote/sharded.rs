@@ -1,6 +1,6 @@
 //! One actor for each key in the whole mesh.
 //!
-//! Rules 28.1 to 28.6. The names `shr_..` are cases of this file.
+//! Rules 28.1, 28.2, 28.3, 28.4, 28.5 and 28.6. The names `shr_..` are cases of this file.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard};

@@ -28,7 +28,8 @@ pub struct DurableMailbox {
     /// How often the process may die with a message under way. Rule
     /// [27.9](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.9).
     pub crashes: u32,
-    /// How long a message stays in quarantine. Rule 27.15.
+    /// How long a message stays in quarantine.
+    /// Rule [27.15](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.15).
     pub keep: Option<Duration>,
 }
 

@@ -227,7 +227,8 @@ impl<K: ChildKey, C: Actor> Children<K, C> {
     }
 
     /// Lets all children handle the messages that wait, and then stops them and their parent. From then on, each child refuses
-    /// messages, and none is created, except the successor of a child with messages that wait for one (rule 18.11).
+    /// messages, and none is created, except the successor of a child with messages that wait for one
+    /// (rule [18.11](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-18.11)).
     pub fn stop_when_drained(&self) {
         self.map().registry().stop_when_drained();
     }

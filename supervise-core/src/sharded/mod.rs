@@ -16,7 +16,7 @@
 //!    the actor any more.
 //! 2. A route of a new view passes messages to the actor of its key only after every other node has let the key go, or was given up.
 //!
-//! Rules 28.1 to 28.6.
+//! Rules 28.1, 28.2, 28.3, 28.4, 28.5 and 28.6.
 
 mod gate;
 mod keeper;
@@ -55,12 +55,13 @@ const HANDOVER: Duration = Duration::from_secs(10);
 /// of the actor that spawned the `Sharded`, and that actor's table decides its failures.
 ///
 /// When a node comes or goes, some keys get another home. Messages wait there until the actor at the old home has handled what it
-/// had and has ended (rule 28.3). The actor's state does not move: a key that moves begins with a new instance, as after passivation.
+/// had and has ended
+/// (rule [28.3](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-28.3)). The actor's state does not move: a key that moves begins with a new instance, as after passivation.
 ///
 /// This is a handle: clone it, and pass it to other actors or to code outside the system.
 ///
 /// There is one actor of a key *per view*: nodes that cannot reach each other may each have one until they can
-/// (rule 28.4). Actors with a durable mailbox cannot be sharded.
+/// (rule [28.4](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-28.4)). Actors with a durable mailbox cannot be sharded.
 pub struct Sharded<K: ShardKey, A: RemoteActor> {
     region: Arc<Region<K, A>>,
     routes: Children<K, Route<K, A>>,

@@ -137,7 +137,8 @@ pub struct ChildInfo {
 }
 
 /// The default table. An actor stops if it was killed or broke a death pact. Every other failed actor restarts. One that could not
-/// start or restart is tried again too, after a delay if there is no limit (rule 5.3).
+/// start or restart is tried again too, after a delay if there is no limit
+/// (rule [5.3](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-5.3)).
 ///
 /// Rule [3.3](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-3.3).
 pub fn default_decider(failure: &impl Cause) -> Directive {

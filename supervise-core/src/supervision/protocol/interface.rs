@@ -38,7 +38,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     /// Whether the child `later` is suspended and goes on only after the running code of its sibling `first` has returned, because both
     /// restart with one group of declared children. Its `Suspend` may still be on its way.
     ///
-    /// Rule 14.8.
+    /// Rule [14.8](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-14.8).
     pub fn restarts_after(&self, later: ChildId, first: ChildId) -> bool {
         let (Some(fields), Some(children)) = (&self.fields, &self.children) else { return false };
         let schedule = |child| children.find(child)?.delayed().map(|delayed| delayed.schedule);
@@ -49,7 +49,8 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
 
     /// Whether the child `later` is asked to stop only after its sibling `first` has ended.
     ///
-    /// Rules 14.4 and 14.8.
+    /// Rules [14.4](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-14.4) and
+    /// [14.8](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-14.8).
     pub fn stops_after(&self, later: ChildId, first: ChildId) -> bool {
         let is_in_line = self.fields.as_ref().is_some_and(|fields| fields.is_in_line(later));
         is_in_line && self.is_dying(first)
