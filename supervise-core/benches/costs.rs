@@ -66,7 +66,7 @@ const WORKLOADS: [Workload; 15] = [
     ours("spawn and stop", 2.0, 5_735),
     raw("raw restart by Err"),
     // With two turns more than the failing actor's own: its supervisor's, and its next.
-    ours("restart by Err", 2.0, 7_905),
+    ours("restart by Err", 2.0, 7_860),
 ];
 
 fn main() -> ExitCode {

@@ -349,11 +349,6 @@ mod kept {
 
     impl Wait {
         #[inline]
-        pub(crate) fn is_known(&self) -> bool {
-            false
-        }
-
-        #[inline]
         pub(crate) fn end(&mut self) {}
     }
 }
