@@ -336,7 +336,7 @@ where
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(supervise_loom)))]
 mod tests {
     use std::time::Duration;
 
