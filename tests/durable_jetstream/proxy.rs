@@ -13,9 +13,9 @@ use tokio::task::JoinHandle;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Passes {
     Both,
-    /// What the server says. What it is told waits.
+    /// What the server sends. What is sent to the server waits.
     Down,
-    /// What the server is told. What it says waits.
+    /// What is sent to the server. What the server sends waits.
     Up,
     Nothing,
 }
