@@ -9,7 +9,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-/// What passes.
+/// What the wire lets pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Passes {
     Both,
