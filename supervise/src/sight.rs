@@ -62,7 +62,7 @@ impl Endless {
     }
 }
 
-/// Who goes when the limit of an actor is reached.
+/// The actors that go when the limit of an actor is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Takes {
     /// The supervisor fails.
@@ -90,7 +90,7 @@ pub(super) struct Budget {
     pub(super) used: u32,
     pub(super) of: u32,
     pub(super) within: Option<Duration>,
-    /// Who goes at the limit.
+    /// The actors that go at the limit.
     pub(super) takes: Takes,
     /// The rule whose own limit it is. `None`: the strategy's.
     pub(super) rule: Option<&'static str>,

@@ -105,7 +105,7 @@ impl Zenoh {
         self
     }
 
-    /// Listens and connects beyond loopback without TLS. Whoever reaches the port can read, forge and send messages.
+    /// Listens and connects beyond loopback without TLS. Every program that reaches the port can read, forge and send messages.
     pub fn plaintext(mut self) -> Self {
         self.security = Security::Plaintext;
         self

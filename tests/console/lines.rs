@@ -251,7 +251,8 @@ impl Counter {
     fn note(&mut self) {}
 }
 
-/// CON-06: who is told with another actor, or has a worse problem, is not well again. Each line names those who are not well.
+/// CON-06: an actor is not well again just because another actor's card names it or because it has a worse problem. Each line names the
+/// actors that are not well.
 #[supervise::test]
 async fn con_06_what_is_hidden_by_something_worse_is_not_over(system: &TestSystem) {
     let log = Log::open();
@@ -266,7 +267,7 @@ async fn con_06_what_is_hidden_by_something_worse_is_not_over(system: &TestSyste
     for _ in 0..1_200 {
         counter.note().tell().unwrap();
     }
-    // The mailbox grows before the console knows for whom the counter waits.
+    // The mailbox grows before the console knows for which actor the counter waits.
     for _ in 0..20 {
         counter.note().tell().unwrap();
         looks(system, &mut watch, 1).await;
@@ -296,7 +297,7 @@ impl Teller {
     }
 }
 
-/// The number of those that had no line says to whom they were, and the line of a dead letter who sent it. Rule 10.4.
+/// The line that counts the dead letters without a line names their recipients, and the line of a dead letter names its sender. Rule 10.4.
 #[supervise::test]
 async fn z_dead_letters_without_a_line_are_counted_by_recipient(system: &TestSystem) {
     let log = Log::open();
@@ -333,7 +334,7 @@ impl Office {
     }
 }
 
-/// Who goes with the supervisor, and until when this was the last restart. Rule 10.6.
+/// The line names the actors that go with the supervisor, and says for how long this is the last restart. Rule 10.6.
 #[supervise::test]
 async fn con_12_the_line_of_the_last_restart_says_who_goes_along_and_until_when(system: &TestSystem) {
     let log = Log::open();

@@ -50,7 +50,7 @@ async fn a_message_that_is_larger_than_the_server_takes_is_refused_alone() {
     assert_eq!(desk.bodies().await, [1, 2, 1, 2, 1, 2]);
 }
 
-/// What is almost too large still has room for its failures.
+/// A message of almost the greatest size still has room for its failures.
 #[tokio::test]
 async fn what_is_accepted_can_be_quarantined_and_retried() {
     let Some(server) = Server::start() else { return };
@@ -197,7 +197,7 @@ async fn a_stream_that_was_deleted_behind_our_back_is_told() {
     let error = desk.store.claim("orders").await.expect_err("its messages are gone");
     assert_eq!(error.kind, StoreErrorKind::Damaged, "{error}");
     desk.store.claim("others").await.expect("other queues go on");
-    // Also a process that has not seen them before is told, as long as the name is known.
+    // A process that has not seen them before gets the error too, as long as the name is known.
     let (mut next, _) = opened(&server.url()).await;
     let error = next.claim("orders").await.expect_err("its messages are gone");
     assert_eq!(error.kind, StoreErrorKind::Damaged, "{error}");
@@ -219,7 +219,7 @@ async fn a_page_of_large_messages_does_not_bring_the_whole_queue() {
     let before = proxy.bytes_down();
     let page = desk.store.page(queue, Seq(0), Room { messages: 1024, bytes: 1 << 20 }).await.expect("it is ours");
     assert_eq!(page.len(), 2);
-    // What is on its way is counted too.
+    // Messages on their way are counted too.
     tokio::time::sleep(Duration::from_millis(300)).await;
     let bytes = proxy.bytes_down() - before;
     assert!(bytes < 8_000_000, "{bytes} bytes for a page of a million");

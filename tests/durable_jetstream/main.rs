@@ -171,7 +171,7 @@ async fn a_child_reads_its_queue() {
     std::io::stdin().read_line(&mut nothing).expect("the parent closes it");
     let page = desk.store.page(queue, Seq(0), Room { messages: 1, bytes: 1 }).await;
     let begins = opened.marks.owns(queue);
-    // Whatever this answers: it changes nothing.
+    // The result does not matter, because this changes nothing.
     let _late = desk.commit(vec![handled(queue, 1)]).await;
     println!("refused {}", u8::from(page.is_err()) + u8::from(!begins));
 }

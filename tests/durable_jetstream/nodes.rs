@@ -19,7 +19,7 @@ use crate::{LEASE, store};
 /// Long enough for everything that happens in time.
 const LONG: Duration = Duration::from_secs(60);
 
-/// What the handlers of all nodes have begun, in their order.
+/// The messages that the handlers of all nodes have begun, in order.
 #[derive(Clone, Default)]
 struct Log {
     begun: Arc<Mutex<Vec<(&'static str, u32)>>>,
@@ -41,7 +41,7 @@ impl Log {
         self.grew.notify_waiters();
     }
 
-    /// Waits until the log is as wanted.
+    /// Waits until the log meets the condition.
     async fn until(&self, what: &str, wanted: impl Fn(&Self) -> bool) {
         let reached = timeout(LONG, async {
             loop {
@@ -93,7 +93,7 @@ fn node(url: &str) -> ActorSystem {
     ActorSystem::builder("shop").store(store(url)).start().expect("the name is valid")
 }
 
-/// A node of its own runtime, which can die.
+/// A node with a runtime of its own, which can die.
 fn mortal(url: &str, start: impl FnOnce(&ActorSystem) -> CounterRef) -> (Runtime, ActorSystem, CounterRef) {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
@@ -175,7 +175,7 @@ async fn an_owner_without_its_server_begins_nothing_that_another_node_has() {
     tokio::time::sleep(LEASE).await;
     assert_eq!(log.of("a"), [1], "it owns nothing");
     proxy.lets(Passes::Both);
-    // Its own queue goes on, and what it says late changes nothing.
+    // Its own queue goes on, and its late changes have no effect.
     insist(&own, 101).await;
     log.until("its own queue goes on", |log| log.of("a's own") == [100, 101]).await;
     tokio::time::sleep(LEASE * 2).await;
@@ -241,7 +241,7 @@ async fn a_server_that_is_killed_under_its_actors_loses_and_repeats_nothing() {
         }
     };
     let Some((repeated, sent_again)) = rides_out(disturb).await else { return };
-    // A server that was started again knows the keys of what waits, and no others.
+    // A server that was started again knows the keys of waiting messages, and no others.
     let unasked: Vec<_> = repeated.iter().filter(|number| !sent_again.contains(number)).collect();
     assert!(unasked.is_empty(), "nobody died, and nobody sent these twice: {unasked:?}");
 }

@@ -9,13 +9,13 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-/// What passes.
+/// What the wire lets pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Passes {
     Both,
-    /// What the server says. What it is told waits.
+    /// What the server sends. What is sent to the server waits.
     Down,
-    /// What the server is told. What it says waits.
+    /// What is sent to the server. What the server sends waits.
     Up,
     Nothing,
 }

@@ -13,7 +13,7 @@ pub(crate) struct Server {
     process: Option<Child>,
     port: u16,
     folder: PathBuf,
-    /// What its configuration file says.
+    /// The contents of its configuration file.
     config: &'static str,
 }
 
@@ -47,7 +47,7 @@ impl Server {
         self.port
     }
 
-    /// Lets it neither run nor end.
+    /// Suspends the server's process, so that it neither runs nor ends.
     pub(crate) fn freeze(&self) {
         self.signal("STOP");
     }

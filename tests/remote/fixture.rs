@@ -192,7 +192,7 @@ impl Echo {
         let _ = socket;
     }
 
-    /// Tells the listener this many numbers, and ends.
+    /// Tells the listener this many numbers, and then ends.
     #[handler]
     fn count_and_end(&mut self, listener: ListenerRef, to: u64, ctx: &mut Context<Self>) {
         (0..to).for_each(|number| listener.hear(number).tell().unwrap());

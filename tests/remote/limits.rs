@@ -56,7 +56,7 @@ async fn a_packet_far_above_the_limits_ends_the_association() {
     assert_eq!(why, Some("broke"));
 }
 
-/// A value as deep as one wants.
+/// A value that is nested to any depth.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 enum Nest {
     End,
@@ -88,7 +88,7 @@ impl Serialize for Forged {
     }
 }
 
-/// Passes for a weaver.
+/// An actor that pretends to be a weaver.
 #[actor]
 struct Forger;
 

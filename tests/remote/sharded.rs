@@ -15,7 +15,7 @@ use supervise::{
 
 use crate::fixture::{Oops, settle, soon};
 
-/// What happened to the actors of all nodes, in its order.
+/// What happened to the actors of all nodes, in order.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<Line>>>);
 
@@ -35,7 +35,7 @@ impl Log {
         self.lines().push(line);
     }
 
-    /// The numbers that a key was told, in the order in which its actors have handled them.
+    /// The numbers that a key was told, in the order in which its actors handled them.
     fn noted(&self, key: u64) -> Vec<u64> {
         let lines = self.lines();
         let noted = lines.iter().filter_map(|line| match line {
@@ -45,7 +45,7 @@ impl Log {
         noted.collect()
     }
 
-    /// Panics if two actors of one key have lived at the same time. Returns where the actors live that have not ended.
+    /// Panics if two actors of one key have lived at the same time. Returns the nodes of the actors that have not ended.
     fn one_at_a_time(&self) -> BTreeMap<u64, String> {
         let mut alive = BTreeMap::new();
         for line in self.lines().iter() {
@@ -532,7 +532,7 @@ async fn shr_15_a_message_that_waits_for_room_at_the_old_home_is_handled_before_
 async fn shr_16_a_proxy_sends_and_is_not_a_home() {
     let (network, log) = (Network::new(16), Log::default());
     let proxy = Branch::with(&network, "p", &log, Settings { is_proxy: true, ..Settings::default() }).await;
-    // It waits for the first node that is a home.
+    // The message waits for the first node that can be a home.
     let early = proxy.account(7);
     let early = tokio::spawn(async move { early.noted().await });
     settle().await;
@@ -550,7 +550,7 @@ async fn shr_16_a_proxy_sends_and_is_not_a_home() {
     assert_eq!(log.one_at_a_time().len(), 20);
 }
 
-/// Nodes come and leave at random while messages are told. No node is lost, so no message is.
+/// Nodes come and leave at random while messages are told. No node is lost, so no message is lost either.
 #[tokio::test(start_paused = true)]
 async fn shr_14_whatever_comes_and_leaves_each_message_is_handled_once_by_one_actor_at_a_time() {
     for seed in 0..16 {

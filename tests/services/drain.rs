@@ -1,4 +1,4 @@
-//! Ends without loss: what a pool's workers and keyed children were sent before is handled.
+//! Draining loses nothing: a pool's workers and keyed children handle the messages that they were sent before.
 //!
 //! Rules 13.10, 18.11 and 23.4.
 
@@ -91,7 +91,7 @@ async fn a_pool_waits_for_all_its_workers(system: &TestSystem) {
     assert_eq!(orders, (0..13).collect::<Vec<_>>());
 }
 
-/// A pool that is restarted has lost what its workers had. It goes on to its end.
+/// A pool that is restarted has lost the messages of its workers. It still drains to its end.
 #[supervise::test]
 async fn a_pool_that_restarts_while_it_drains_ends(system: &TestSystem) {
     system.allow_failures();
@@ -196,7 +196,7 @@ async fn keyed_children_that_are_drained_handle_what_they_were_sent(system: &Tes
     assert_eq!(clerks.graceful_drain(MINUTE).await, Ok(HowEnded::AlreadyGone));
 }
 
-/// While they are drained, they take no messages, and there are no new ones.
+/// While children are drained, they take no messages, and no new children are created.
 #[supervise::test]
 async fn keyed_children_that_are_being_drained_take_nothing_more(system: &TestSystem) {
     let (probe, clerks) = office(system).await;
@@ -214,7 +214,7 @@ async fn keyed_children_that_are_being_drained_take_nothing_more(system: &TestSy
     assert_eq!(lost.len(), 1, "{lost:?}");
 }
 
-/// What waits for the successor of a child that is being passivated was sent before the drain.
+/// Messages that wait for the successor of a passivated child were sent before the drain, so they are handled.
 #[supervise::test]
 async fn what_waits_for_a_successor_is_handled_too(system: &TestSystem) {
     let (probe, clerks) = office(system).await;

@@ -1,4 +1,4 @@
-//! A message for which there is no room among keyed children says so.
+//! A message that needs a new keyed child, while the limit leaves no room for one, reports that as its error.
 //!
 //! Rule 18.10.
 

@@ -1,4 +1,4 @@
-//! The messages of dead letters, for those who ask for them.
+//! The messages of dead letters, for programs that ask for them.
 //!
 //! Rule 10.10.
 
@@ -37,14 +37,14 @@ async fn lost_messages_come_back_with_their_dead_letters(system: &TestSystem) {
     let clerk = system.spawn("clerk", || Clerk).unwrap();
     let mut lost = system.lost_messages::<ClerkMessage>(16);
 
-    // One that failed as often as it may.
+    // A message that failed as often as it may.
     clerk.book(13).await.unwrap_err();
     let letter = lost.recv().await.unwrap();
     assert_eq!(letter.message, ClerkMessage::Book { order: 13 });
     assert_eq!((letter.letter.reason, letter.letter.failures.len()), (DeadLetterReason::Quarantined, 2));
     assert_eq!(letter.letter.recipient, clerk.actor_ref().path());
 
-    // One that was displaced, and those that wait at the end. Their askers hear it as ever.
+    // A message that was displaced, and those that wait at the end. Their askers get the usual errors.
     clerk.hang().tell().unwrap();
     system.settle().await;
     let [displaced, second, third] = [1, 2, 3].map(|order| clerk.book(order).ask().unwrap());
@@ -56,7 +56,7 @@ async fn lost_messages_come_back_with_their_dead_letters(system: &TestSystem) {
     let (full, stopped) = (DeadLetterReason::MailboxFull, DeadLetterReason::Stopped);
     assert_eq!(orders(&mut lost), [(book(1), full), (book(2), stopped), (book(3), stopped)]);
 
-    // The sender has this one.
+    // The sender gets this message back.
     let back = clerk.book(4).tell().unwrap_err().into_message().into_message();
     assert_eq!((back, orders(&mut lost).len(), lost.missed()), (book(4), 0, 0));
 }
@@ -79,7 +79,7 @@ async fn there_are_no_more_than_asked_for_and_the_last_one_gets_them(system: &Te
     assert_eq!(second.missed(), 1);
     assert_eq!(second.try_recv().unwrap().message, ClerkMessage::Book { order: 1 });
 
-    // Nobody takes them any more.
+    // Nobody receives the lost messages any more.
     drop(second);
     let two = clerk("two");
     two.hang().tell().unwrap();

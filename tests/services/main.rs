@@ -1,4 +1,4 @@
-//! What every service needs: a dependency that is down, ends without loss, and errors that say what happened.
+//! Tests of what every service needs: it survives a dependency that is down, ends without loss, and gets errors that say what happened.
 
 mod drain;
 mod forward;

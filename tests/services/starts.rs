@@ -73,7 +73,7 @@ impl Service {
         ctx.spawn("connection", move || Connection { database: database.clone() })
     }
 
-    /// One more floor of actors without a table.
+    /// One more level of actors without a table.
     #[handler]
     fn below(&mut self, ctx: &mut Context<Self>) -> Result<ServiceRef, SpawnError> {
         ctx.spawn("below", service(&self.database))
@@ -134,7 +134,7 @@ async fn a_child_that_has_run_and_cannot_restart_is_tried_again(system: &TestSys
     assert_eq!(connection.query().await.unwrap(), 1);
 }
 
-/// What was killed or broke a pact stays down: that is what somebody asked for.
+/// An actor that was killed or broke a death pact stays down, because somebody asked for that.
 ///
 /// Rule 3.3.
 #[supervise::test]
@@ -164,7 +164,7 @@ async fn a_keyed_child_that_cannot_start_leaves_its_key_free_for_the_next_attemp
     database.set(true);
     let second = by_key.get_or_spawn(7).unwrap();
     assert_eq!(second.query().await.unwrap(), 1);
-    // Once it has run, it comes back like any other child.
+    // After the child has run once, it comes back like any other child.
     database.set(false);
     assert!(second.query().await.is_err());
     system.advance(HOUR).await;
@@ -242,7 +242,7 @@ impl Net {
     }
 }
 
-/// The time for which it runs is longer than the shortest delay, and is no quiet time.
+/// The actor runs for longer than the shortest delay, but that does not count as a quiet time.
 ///
 /// Rule 7.8.
 #[supervise::test]

@@ -308,7 +308,7 @@ async fn tower(system: &testkit::TestSystem) -> (Arc<Notes>, Child<Base>, Child<
     (notes, base, middle, top)
 }
 
-/// The base cannot answer before the middle's handler has returned, so the ask ends. Its message stays.
+/// The base cannot answer before the middle's handler has returned, so the ask ends. The message stays in the mailbox.
 #[test]
 fn z_14_8_an_ask_of_a_fellow_that_is_to_restart_ends() {
     testkit::run(async |system| {
@@ -325,7 +325,7 @@ fn z_14_8_an_ask_of_a_fellow_that_is_to_restart_ends() {
     });
 }
 
-/// Nobody in the chain is the one that is prepared first and waits for the base itself.
+/// The actor that restarts first waits for the base only through another one.
 #[test]
 fn z_14_8_a_chain_of_asks_ends_from_its_end() {
     testkit::run(async |system| {
@@ -342,7 +342,7 @@ fn z_14_8_a_chain_of_asks_ends_from_its_end() {
     });
 }
 
-/// The middle has begun with the top's message when the group is suspended, so the answer comes.
+/// When the group is suspended, the middle is already handling the top's message, so the answer comes.
 #[test]
 fn z_14_8_an_ask_that_is_being_handled_is_answered() {
     testkit::run(async |system| {

@@ -62,7 +62,7 @@ impl Shop {
     }
 }
 
-/// A million keys are not let go in one piece: other tasks have their turns.
+/// Very many keys are not dropped in one piece: other tasks have their turns in between.
 #[test]
 fn z_1_9_the_end_of_many_keyed_children_is_done_in_slices() {
     const KEYS: u32 = 20_000;

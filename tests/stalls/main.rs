@@ -1,5 +1,5 @@
-//! What must not stall or grow, however badly actors behave: a group that restarts while its members wait for each other, and
-//! a topic with very many subscribers.
+//! Tests that nothing stalls or grows, however badly actors behave: a group that restarts while its members wait for each other, a topic
+//! with very many subscribers, and very many keyed children.
 
 mod groups;
 mod keyed;

@@ -6,8 +6,8 @@
 //!
 //! The command is the desk. It starts three nodes as processes of their own, connected by Zenoh over TCP on 127.0.0.1. The 48 games are
 //! sharded: each is an actor on one of the nodes. The desk tells and asks goals all the time, while a node is killed with SIGKILL again and
-//! again and started anew. The ledger at the end says what became of the goals: those that were told may be lost with a node; those that were
-//! asked are sent again until there is an answer, so none is lost, and a few are handled twice.
+//! again and started anew. The ledger at the end says what became of the goals. Told goals may be lost with a node. Asked
+//! goals are sent again until there is an answer, so none of them is lost, and a few are handled twice.
 
 mod games;
 
@@ -29,7 +29,7 @@ use crate::games::{GAMES, Game, Ledger, LedgerRef, Stadium};
 
 /// How often a node is killed.
 const KILLS: usize = 6;
-/// Told goals have the numbers from 0, asked ones from here.
+/// The numbers of told goals start at 0, those of asked goals start here.
 const ASKED: u64 = 1 << 32;
 /// How many goals are asked at the same time.
 const ASKERS: u64 = 8;
@@ -138,7 +138,7 @@ async fn desk() -> Result<bool> {
     for asks in askers {
         asked.add(&asks.await?);
     }
-    // What is under way arrives.
+    // Messages that are under way arrive.
     tokio::time::sleep(Duration::from_secs(1)).await;
     let (told_handled, _) = ledger.count(0, ASKED).await?;
     let (asked_handled, twice) = ledger.count(ASKED, u64::MAX).await?;
@@ -170,7 +170,7 @@ fn free_address() -> Result<String> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.to_string())
 }
 
-/// Waits until a node of this name is given up, and says why.
+/// Waits until a node of this name is given up, and returns the reason.
 async fn down(events: &mut Events, name: &str) -> Result<&'static str> {
     while let Some(event) = events.recv().await {
         if let Event::NodeDown { node, why, .. } = event

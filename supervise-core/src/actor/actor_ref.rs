@@ -398,7 +398,7 @@ impl<A: Actor> ActorRef<A> {
     }
 }
 
-/// What became of a message that somebody took or refused.
+/// What happened to a message that was taken or refused.
 type Sent<M> = Result<(), SendError<M>>;
 
 impl<A> ActorRef<A> {

@@ -6,10 +6,10 @@
 //!     └── restarts before ──┘          the reader's code cannot get room or an answer before it has returned
 //! ```
 //!
-//! 1. Only the code of an actor that is suspended, or that is to restart or stop, pays for this: its cell says so before each poll
+//! 1. Only the code of an actor that is suspended, or that is to restart or stop, pays for this: its cell announces each poll
 //!    ([`is_polled`]).
-//! 2. The parent knows who goes on after whom, and the sibling knows whether it has come to rest. If not, it wakes the code
-//!    that waits when it has.
+//! 2. The parent knows which of its children go on after which, and the sibling knows whether it has come to rest. If it has not, it
+//!    wakes the waiting code when it has.
 //! 3. No lock is held while another one is taken, or while code is woken.
 //!
 //! Rule 14.8.
@@ -22,8 +22,8 @@ use crate::base::Uid;
 use crate::supervision::ChildId;
 
 thread_local! {
-    /// The code that this thread polled last of all that may hold siblings up. It stays when the code is over: [`is_in_vain`] asks the
-    /// parent, which knows better.
+    /// The last code polled on this thread that may hold siblings up. The entry stays when that code has returned: [`is_in_vain`] asks the
+    /// parent, which knows whether it still applies.
     static POLLED: Cell<Option<Polled>> = const { Cell::new(None) };
 }
 
@@ -36,7 +36,7 @@ struct Polled {
     parent: Uid,
 }
 
-/// Code of `me`, whose waker wakes `cell`, is about to be polled, and may hold siblings up.
+/// Notes that code of `me` is about to be polled and may hold siblings up. The code's waker wakes `cell`.
 #[cold]
 pub(crate) fn is_polled(cell: *const (), me: &Core) {
     if let Some(parent) = &me.parent {
@@ -47,7 +47,7 @@ pub(crate) fn is_polled(cell: *const (), me: &Core) {
 /// What code waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Awaited {
-    /// Room in a mailbox. An actor that is suspended makes none.
+    /// Room in a mailbox. A suspended actor does not make room.
     Room,
     /// An answer. An actor that is suspended may still answer the message that it is handling.
     Answer,
@@ -82,6 +82,6 @@ fn is_in_vain(code: Polled, to: &Core, awaited: Awaited, waiting: &Waker) -> boo
         let is_suspended = surely_suspended || protocol.suspensions() > 0;
         is_suspended && (awaited == Awaited::Room || !protocol.runs_code())
     };
-    // It may come to rest while this is noted.
+    // The sibling may come to rest while this is noted.
     (restarts || stops) && (is_at_rest() || (to.wakes_at_rest(waiting) && is_at_rest()))
 }

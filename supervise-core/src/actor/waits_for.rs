@@ -130,11 +130,11 @@ mod kept {
         }
     }
 
-    /// What is recorded of an ask that is about to be sent: nothing, unless an actor's code awaits it.
+    /// The record of an ask that is about to be sent. Nothing is recorded unless an actor's code awaits the ask.
     #[derive(Default)]
     pub(crate) struct Asking(Option<Arc<Edge>>);
 
-    /// What is recorded of an ask of the code that `asker` wakes. Its edge leads nowhere yet.
+    /// The record of an ask of the code that `asker` wakes. Its edge does not lead to an actor yet.
     #[inline]
     pub(crate) fn asked_by(asker: &Waker) -> Asking {
         match CURRENT.with(|current| current.take()) {

@@ -424,10 +424,10 @@ impl<F: FnMut(&str) -> S, S: MessageStore> Bench<F> {
     }
 }
 
-/// How often a queue is claimed that a process which died still owns.
+/// How many times the check claims a queue that a dead process still owns.
 const CLAIMS: u32 = 1200;
 
-/// How long after the last time.
+/// How long the check waits before it claims again.
 const CLAIM_AGAIN: Duration = Duration::from_millis(50);
 
 impl<S: MessageStore> Desk<S> {
@@ -435,7 +435,7 @@ impl<S: MessageStore> Desk<S> {
         for _ in 0..CLAIMS {
             match self.store.claim(queue).await {
                 Ok(claim) => return claim,
-                // The owner that has died has it a while longer.
+                // The dead owner still has the queue for a while.
                 Err(error) if error.kind == StoreErrorKind::Claimed => tokio::time::sleep(CLAIM_AGAIN).await,
                 Err(error) => panic!("{queue} cannot be claimed: {error}"),
             }

@@ -31,7 +31,8 @@ impl Store {
         self.order(Order::Ready).await
     }
 
-    /// All queues, also those without an owner. Rule [27.11](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.11).
+    /// All queues, including those without an owner. Rule
+    /// [27.11](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.11).
     ///
     /// # Errors
     ///

@@ -144,7 +144,7 @@ pub(super) enum Input {
     Release {
         outlet: u64,
     },
-    /// The store has given this number in a queue of this process.
+    /// The store has assigned this number in a queue of this process.
     Arrived {
         queue: QueueId,
         last: Seq,
@@ -217,7 +217,7 @@ impl Inbox {
         Ok(Arc::new(Outlet::new(number, name, owner, settings, Arc::clone(self))))
     }
 
-    /// The outlet of somebody who sends to a queue without owning it.
+    /// The outlet of a sender that does not own the queue.
     pub(crate) fn sender(self: &Arc<Self>, queue: Arc<str>, settings: DurableMailbox) -> Arc<Outlet> {
         Arc::new(
             Outlet::new(self.next_number(), queue, ActorPath::elsewhere("a sender"), settings, Arc::clone(self))
@@ -319,7 +319,7 @@ impl Inbox {
         state.is_busy || !state.inputs.is_empty()
     }
 
-    /// Refuses all further inputs, and those that wait.
+    /// Refuses all further inputs, including those that already wait.
     pub(super) fn close(&self) {
         let mut state = self.state();
         state.is_closed = true;

@@ -119,7 +119,7 @@ pub(crate) trait Recipient: Send + Sync {
 /// A claimed queue. It lives as long as its owner.
 pub(crate) struct Outlet {
     pub(crate) number: u64,
-    /// Another one after each time that the queue was lost to another process, so that nothing of before has an effect.
+    /// Each time that the queue was lost to another process, the outlet gets another term, so that nothing from before has an effect.
     term: AtomicU64,
     /// The name of the queue.
     pub(crate) name: Arc<str>,
@@ -132,7 +132,7 @@ pub(crate) struct Outlet {
     /// How many messages wait: in the store, or handed over.
     waiting: AtomicU64,
     room: Notify,
-    /// It belongs to somebody who sends to the queue, and does not own it.
+    /// The outlet belongs to a sender that does not own the queue.
     is_sender: bool,
     /// The owner accepts no further message.
     refuses: AtomicBool,
@@ -198,7 +198,7 @@ impl Outlet {
         if was_released {
             queue.release();
         }
-        // Together with the queue.
+        // The term changes together with the queue.
         self.term.store(term, Ordering::Release);
         self.owed.store(0, Ordering::Release);
         self.waiting.store(0, Ordering::Relaxed);

@@ -111,8 +111,8 @@ impl Queue {
         }
     }
 
-    /// The store has given `last` in this queue. Returns how many messages it has stored that this process does not know: it did not
-    /// say so when it failed, or another process has put them there.
+    /// The store has assigned the number `last` in this queue. Returns how many messages it has stored of which this process does not know:
+    /// the store failed before it reported them, or another process has put them there.
     pub fn grown(&mut self, last: Seq) -> u64 {
         let unknown = last.0.saturating_sub(self.last.0);
         self.last = self.last.max(last);
@@ -121,7 +121,7 @@ impl Queue {
 
     /// A message was stored. Returns whether it goes into the lane as it is. If not, it is read again in its turn.
     pub fn committed(&mut self, seq: Seq) -> bool {
-        // Not, if another process has put messages before it.
+        // This does not hold if another process has put messages before it.
         let is_next = self.cursor == self.last && seq <= self.last.next();
         let is_next = is_next && self.back.is_empty() && self.held.is_none();
         let is_next = is_next && self.barrier.is_none();

@@ -9,8 +9,8 @@ use std::time::SystemTime;
 /// What the calls of a [`MessageStore`] return.
 pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Tells the runtime to look at a queue of this process: another process may have put messages into it, and this is the last number
-/// that was given in it; or another process may own it.
+/// Tells the runtime to look at a queue of this process. Either another process may have put messages into it, and this is the last number
+/// that was assigned in it; or another process may own it.
 pub type Arrived = Arc<dyn Fn(QueueId, Seq) + Send + Sync>;
 
 /// Keeps the messages of durable mailboxes, on disk or elsewhere.
@@ -33,8 +33,8 @@ pub trait MessageStore: Send + 'static {
     /// [`Change::Append`], in their order.
     ///
     /// A change about a message that is not there (any more) changes nothing and is not an error: the runtime repeats changes
-    /// after [`CommitError::Unknown`]. Neither does [`Change::Handled`], [`Change::Charged`] or [`Change::Quarantine`] in a queue
-    /// that another process owns now.
+    /// after [`CommitError::Unknown`]. In a queue that another process owns now, [`Change::Handled`], [`Change::Charged`] and
+    /// [`Change::Quarantine`] have no effect either, and are not errors.
     fn commit<'a>(&'a mut self, group: &'a Group) -> StoreFuture<'a, Result<Vec<Appended>, CommitError>>;
 
     /// The messages of a queue that come next after `after`, in their order. Fails with [`StoreErrorKind::Claimed`] if another
@@ -48,8 +48,8 @@ pub trait MessageStore: Send + 'static {
     /// The quarantined messages of a queue, the oldest first.
     fn quarantined<'a>(&'a mut self, queue: &'a str) -> StoreFuture<'a, Result<Vec<Quarantined>, StoreError>>;
 
-    /// If other processes may put messages into queues of this one, or own them, the store keeps `arrived` and calls it when that
-    /// happens. Called once, before [`open`](Self::open).
+    /// If other processes may put messages into queues of this process, or own them, the store keeps `arrived` and calls it when that
+    /// happens. The runtime calls this method once, before [`open`](Self::open).
     fn listen(&mut self, arrived: Arrived) {
         drop(arrived);
     }
@@ -68,7 +68,7 @@ pub trait Marks: Send + Sync {
     /// No handler of the queue runs, and all its messages up to and including `handled` have been handled.
     fn idle(&self, queue: QueueId, handled: Seq);
 
-    /// Whether no other process can own the queue now. If not, the runtime begins none of its messages. Rule 27.6.
+    /// Whether it is certain that no other process owns the queue now. If this returns `false`, the runtime starts none of its messages. Rule 27.6.
     fn owns(&self, queue: QueueId) -> bool {
         let _ = queue;
         true
@@ -116,7 +116,7 @@ impl fmt::Debug for Opened {
 /// How the process that had the store before ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
-    /// It closed the store, or no process had it before.
+    /// The process closed the store, or no process had it before.
     Cleanly,
     /// The process died and the machine went on: the [marks](Marks) are true.
     ProcessDied,
@@ -171,8 +171,8 @@ pub struct Claim {
     pub begun: Option<Seq>,
     /// Grows with each owner of the queue.
     pub fence: u64,
-    /// No other process has owned the queue since this one claimed it last. If it has, what this process remembers about its messages
-    /// is not true any more.
+    /// Whether no other process has owned the queue since this one claimed it last. If another one has, what this process remembers about
+    /// its messages is not true any more.
     pub was_ours: bool,
 }
 
@@ -238,7 +238,7 @@ pub struct Append {
     pub body: Arc<[u8]>,
     /// When it was handed over.
     pub accepted_at: SystemTime,
-    /// If a message with this key waits, or was accepted in the last 10 minutes, this one is not stored again.
+    /// If a message with this key waits, or was accepted in the last 10 minutes, this message is not stored.
     pub key: Option<String>,
 }
 
@@ -249,8 +249,8 @@ pub enum Appended {
     Stored(Seq),
     /// A message with its key had been accepted before. Nothing was stored.
     Known,
-    /// There is no room for it, and it was not stored. For stores that cannot take back the rest of the group; others say
-    /// [`CommitError::Full`].
+    /// The store has no room for this message, and did not store it. Stores that cannot take back the rest of the group return this;
+    /// others return [`CommitError::Full`].
     Full,
     /// The store never takes a message of this size. It was not stored.
     TooLarge,
@@ -259,8 +259,8 @@ pub enum Appended {
 /// Why a group did not become durable.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CommitError {
-    /// There is no room for its messages, or the store takes no more for another reason, and nothing was changed. A group without [`Change::Append`] still succeeds: the
-    /// store keeps a reserve for it.
+    /// The store has no room for the group's messages, or takes no more for another reason. Nothing was changed. A group without [`Change::Append`]
+    /// still succeeds: the store keeps a reserve for it.
     #[error("the message store is full: {0}")]
     Full(String),
     /// Nobody knows whether the group is durable. The store must be opened again.
@@ -315,7 +315,7 @@ pub enum Fate {
 /// A message in quarantine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Quarantined {
-    /// Its id, by which it can be retried or discarded.
+    /// The id of the message, with which it can be retried or discarded.
     pub id: MessageId,
     /// Why it is here.
     pub fate: Fate,
@@ -332,7 +332,7 @@ pub struct QueueRow {
     pub queue: QueueId,
     /// Its name.
     pub name: String,
-    /// Who owns it: the path of an actor of this system, or what the store knows about another process.
+    /// The owner: the path of an actor of this system, or what the store knows about another process.
     pub owner: Option<String>,
     /// How many messages wait.
     pub waiting: u64,

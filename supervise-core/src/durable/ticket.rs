@@ -62,7 +62,7 @@ impl Ticket {
         self.attempts.load(Ordering::Relaxed)
     }
 
-    /// Whether its handler may start: no other process can have its queue.
+    /// Whether the message's handler may start, because no other process can own the queue.
     pub(crate) fn may_begin(&self) -> bool {
         self.outlet.owns(self.term)
     }
@@ -126,7 +126,7 @@ impl Ticket {
         self.outlet.is_settled()
     }
 
-    /// Sends the message to the quarantine: it is not tried again.
+    /// Sends the message into quarantine. It is not tried again.
     pub(crate) fn quarantine(&self, fate: Fate) {
         self.quarantine_as(fate, self.failures());
     }

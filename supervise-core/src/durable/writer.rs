@@ -73,12 +73,12 @@ pub(super) struct Writer {
     /// What arrived while the store was down.
     late: VecDeque<Input>,
     is_open: bool,
-    /// When the quarantines are looked through that do not keep everything.
+    /// When the writer next looks through the quarantines that have a limit of time.
     sweeps: Option<Instant>,
-    /// The numbers of queues that somebody sends to who does not own them, and how many messages they take before this is looked
-    /// up again.
+    /// The numbers of queues to which this process sends without owning them, and how many messages each takes before the writer looks up
+    /// again how full it is.
     numbers: HashMap<Arc<str>, (QueueId, u64)>,
-    /// Owners whose queues other processes have.
+    /// Owners whose queues belong to other processes.
     standby: Standby,
     /// Told when the store is closed.
     closing: Option<oneshot::Sender<()>>,
@@ -133,7 +133,7 @@ impl Writer {
 
     /// Runs until the store is closed.
     pub(super) async fn run(mut self) {
-        // If the runtime goes away first, dropping this answers everybody who waits.
+        // If the runtime is dropped first, dropping this answers everybody who waits.
         let _close = CloseOnDrop(Arc::clone(&self.inbox));
         let inbox = Arc::clone(&self.inbox);
         self.store.listen(Arc::new(move |queue, last| inbox.put(Input::Arrived { queue, last })));
@@ -372,7 +372,7 @@ impl Writer {
         }
     }
 
-    /// Another process may have put messages into a queue, or may have the queue.
+    /// Another process may have put messages into a queue, or may own the queue.
     async fn arrived(&mut self, queue: QueueId, last: Seq) {
         let Some(entry) = self.queues.values().find(|entry| entry.id == queue) else { return };
         let term = entry.outlet.term();

@@ -34,7 +34,7 @@ impl<K: ChildKey, C: Actor, T> Registry<K, C, T> {
 }
 
 impl<K: ChildKey, C: Actor, T: Supervisor> Registry<K, C, T> {
-    /// Lets the children handle what they were sent, and creates no more (rule 18.11).
+    /// Lets the children handle the messages that they were sent, and creates no further children (rule 18.11).
     fn drain(&mut self, ctx: &mut Context<Self>) {
         ctx.cancel_timer("look");
         for seat in self.map.drain() {
@@ -54,7 +54,7 @@ impl<K: ChildKey, C: Actor, T: Supervisor> Supervisor for Registry<K, C, T> {
     type Ref = ActorRef<Self>;
     const STRATEGY: Strategy = T::STRATEGY;
     const TABLE: DeciderTable = T::TABLE;
-    /// Only `post_stop` waits, and it comes to its end.
+    /// Only `post_stop` waits here, and it comes to its end.
     const STOP_TIMEOUT: Duration = Duration::from_secs(3600);
 
     fn decide(failure: &Failure, child: &ChildInfo) -> Result<Directive, Failure> {
@@ -105,7 +105,7 @@ impl<K: ChildKey, C: Actor, T: Supervisor> Actor for Registry<K, C, T> {
         Ok(())
     }
 
-    /// All children have ended, so their seats are closed. In slices, because there may be very many (rule 1.9).
+    /// Closes the seats, because all children have ended. Does so in slices, because there may be very many (rule 1.9).
     async fn post_stop(&mut self, _: &mut Context<Self>) -> Result<(), Failure> {
         let mut closing = self.map.close();
         while closing.close_some(AT_ONCE) {

@@ -298,7 +298,7 @@ impl<K: ChildKey, C: Actor> AnySeat for Seat<K, C> {
             None => match contained(|| self.occupy()) {
                 Ok(Ok(child)) => child,
                 Ok(Err(SpawnError::TooManyChildren { .. })) => return Err(NoOccupant::Full),
-                // Also if a key panics while it is compared or shown.
+                // This holds even if a key panics while it is compared or shown.
                 Ok(Err(_)) | Err(_) => return Err(NoOccupant::Gone),
             },
         };

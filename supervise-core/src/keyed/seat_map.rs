@@ -38,7 +38,7 @@ struct Seats<K: 'static, C: Actor> {
     sweeps: VecDeque<Arc<Seat<K, C>>>,
     count: usize,
     closed: bool,
-    /// There are no new children, except successors of those that have messages.
+    /// The map takes no new children, except successors for which messages wait.
     draining: bool,
 }
 
@@ -180,7 +180,7 @@ impl<K: ChildKey, C: Actor> SeatMap<K, C> {
         }
     }
 
-    /// Adds no seats from now on. Returns those there are.
+    /// Stops the adding of seats. Returns the existing ones.
     pub(super) fn drain(&self) -> Vec<Arc<Seat<K, C>>> {
         self.seats().draining = true;
         self.all()
@@ -190,13 +190,13 @@ impl<K: ChildKey, C: Actor> SeatMap<K, C> {
         self.seats().draining
     }
 
-    /// Whether it is being drained, and there is no child any more.
+    /// Whether the map is being drained and has no child any more.
     pub(super) fn is_drained(&self) -> bool {
         let seats = self.seats();
         seats.draining && seats.count == 0
     }
 
-    /// Closes the map: there is no supervisor for a child any more. The seats are closed by what this returns.
+    /// Closes the map, because children have no supervisor any more. The returned value closes the seats.
     pub(super) fn close(&self) -> Closing<K, C> {
         let (by_hash, sweeps) = {
             let mut seats = self.seats();
@@ -220,7 +220,7 @@ pub(super) struct Closing<K: ChildKey, C: Actor> {
 }
 
 impl<K: ChildKey, C: Actor> Closing<K, C> {
-    /// Closes about so many seats. Returns whether some are left.
+    /// Closes about this many seats. Returns whether some are left.
     pub(super) fn close_some(&mut self, number: usize) -> bool {
         for bucket in self.seats.by_ref().take(number) {
             bucket.seats().iter().for_each(|seat| seat.close());

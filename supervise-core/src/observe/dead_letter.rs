@@ -14,8 +14,8 @@ pub struct DeadLetter {
     pub recipient: ActorPath,
     /// The name of its recipient's type, as [`std::any::type_name`] returns it. `None`: a selection found no actor.
     pub recipient_type: Option<&'static str>,
-    /// The actor that sent it. Known if its recipient had ended by then, so that it was lost at once, and if the sender's code sent it
-    /// itself, in builds with debug assertions and with the features `observe` and `testkit`.
+    /// The actor that sent the message. It is known only if the recipient had already ended, so that the message was lost at once, and if the
+    /// sender's own code sent it; and only in builds with debug assertions, or with the feature `observe` or `testkit`.
     pub sender: Option<ActorPath>,
     /// The kind of message: the handler's variant, or the message's type.
     pub message: &'static str,
@@ -36,7 +36,7 @@ pub enum DeadLetterReason {
     Stopped,
     /// The bounded mailbox was full, and its overflow setting drops messages.
     MailboxFull,
-    /// It needed a new keyed child, and there were as many as their limit allows.
+    /// The message needed a new keyed child, and there were as many children as their limit allows.
     TooManyChildren,
     /// The stash was full.
     StashFull,
@@ -75,7 +75,7 @@ pub enum DeadLetterReason {
 }
 
 impl DeadLetterReason {
-    /// Its name in a word, for labels of metrics.
+    /// The name of this reason in one word, for labels of metrics.
     pub fn name(self) -> &'static str {
         match self {
             Self::Stopped => "stopped",
@@ -111,9 +111,9 @@ pub(crate) struct Lost {
     pub(crate) deliveries: u32,
     /// Whether an asker waits for its reply. If so, the asker gets an error.
     pub(crate) answered: bool,
-    /// Whether its sender is sending it now, on this thread.
+    /// Whether the sender is sending the message now, on this thread.
     pub(crate) at_once: bool,
-    /// Its recipient.
+    /// The recipient.
     pub(crate) to: Option<Uid>,
     /// The message, if somebody has asked for it.
     pub(crate) kept: Option<Kept>,

@@ -171,7 +171,7 @@ pub(super) fn dead_letters_missed(missed: &MissedLetters) {
     info!(target: TARGET, missed = all, "{all} dead {letters} {were} logged at debug level only{}", ToWhom(missed));
 }
 
-/// To whom most dead letters were: `: 1000 to /user/office/reports, 12 to others`.
+/// The recipients of most dead letters: `: 1000 to /user/office/reports, 12 to others`.
 struct ToWhom<'a>(&'a MissedLetters);
 
 impl Display for ToWhom<'_> {

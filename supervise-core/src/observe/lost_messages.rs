@@ -1,6 +1,6 @@
-//! Dead letters with their messages, for those who ask for them.
+//! Dead letters with their messages, for programs that ask for them.
 //!
-//! Nobody asks in most systems. Then this costs one load for each dead letter.
+//! Most systems do not ask. Then this costs one load for each dead letter.
 //!
 //! Rule 10.10.
 
@@ -19,9 +19,9 @@ use crate::base::drop_contained;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct LostMessage<M> {
-    /// What was lost.
+    /// The message that was lost.
     pub message: M,
-    /// Whose it was, and why it was lost.
+    /// The dead letter: the recipient, and why the message was lost.
     pub letter: DeadLetter,
 }
 
@@ -32,7 +32,7 @@ pub struct LostMessages<M> {
 }
 
 impl<M> LostMessages<M> {
-    /// The next one. `None` when the system has ended, or when somebody else has asked for the messages of this type.
+    /// Waits for the next lost message. `None` when the system has ended, or when another caller has asked for the messages of this type.
     ///
     /// # Cancel safety
     ///
@@ -41,12 +41,12 @@ impl<M> LostMessages<M> {
         self.lost.recv().await
     }
 
-    /// The next one, if one waits.
+    /// The next lost message, if one waits.
     pub fn try_recv(&mut self) -> Option<LostMessage<M>> {
         self.lost.try_recv().ok()
     }
 
-    /// How many found no room here. They were dropped, like every dead letter that nobody asks for.
+    /// How many lost messages found no room here. They were dropped, like every dead letter that nobody asks for.
     pub fn missed(&self) -> u64 {
         self.missed.load(Ordering::Relaxed)
     }
@@ -60,13 +60,13 @@ impl<M> fmt::Debug for LostMessages<M> {
 
 type AnyMessage = Box<dyn Any + Send>;
 
-/// Gives lost messages of one type to the one who asked for them.
+/// Gives lost messages of one type to the caller that asked for them.
 pub(crate) struct Keeper {
     split: fn(AnyMessage) -> Split,
     give: Box<dyn Fn(AnyMessage, DeadLetter) + Send + Sync>,
 }
 
-/// What was sent, in two parts: the message, and what else is dropped with it, such as the asker's slot.
+/// What was sent, in two parts: the message, and everything else that is dropped with it, such as the asker's slot.
 pub(crate) struct Split {
     pub(crate) message: AnyMessage,
     pub(crate) rest: AnyMessage,
@@ -134,7 +134,7 @@ impl Keepers {
         self.by_type().get(&TypeId::of::<S>()).cloned()
     }
 
-    /// The system has ended.
+    /// Drops the keepers, because the system has ended.
     pub(super) fn end(&self) {
         let keepers = std::mem::take(&mut *self.by_type());
         drop(keepers);

@@ -82,13 +82,13 @@ pub(crate) struct About {
     pub(crate) attempt: u32,
     /// When it was decided.
     pub(crate) now: Option<Time>,
-    /// The other children of the supervisor, if it fails when the limit is reached and this is the last restart before that: the names of
-    /// the first few, and how many there are.
+    /// The names of the first few other children of the supervisor, and how many there are, if the supervisor fails when the limit is
+    /// reached and this is the last restart before that.
     pub(crate) others: Option<(Vec<String>, usize)>,
 }
 
 impl About {
-    /// In how long the count of restarts starts anew, or the oldest restart stops counting.
+    /// How long it takes until the count of restarts starts anew, or until the oldest restart stops counting.
     #[cfg(feature = "tracing")]
     fn anew_in(&self) -> Option<Duration> {
         Some(self.standing?.anew_at?.saturating_sub(self.now?))
@@ -262,7 +262,7 @@ impl Observer {
         self.keepers.keep::<S, M>(capacity, split)
     }
 
-    /// The one who keeps lost messages, if somebody has asked for those that are sent as an `S`.
+    /// The keeper of lost messages, if somebody has asked for those that are sent as an `S`.
     pub(crate) fn keeper<S: 'static>(&self) -> Option<Arc<Keeper>> {
         self.keepers.of::<S>()
     }

@@ -74,7 +74,7 @@ impl LineCount {
     }
 }
 
-/// How many recipients of dead letters without a line are told apart.
+/// How many recipients of dead letters without a line are counted separately.
 const MOST_RECIPIENTS: usize = 16;
 
 /// Counts dead letters, and the recipients of those that got no line.
@@ -88,7 +88,7 @@ pub(crate) struct DeadLetterLines {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct MissedLetters {
     pub(crate) all: u64,
-    /// The recipients of most of them, the one with the most first.
+    /// The recipients of most of them. The one with the most comes first.
     pub(crate) recipients: Vec<(ActorPath, u64)>,
 }
 
@@ -154,7 +154,7 @@ impl DeadLetterLines {
     }
 }
 
-/// What alike failures have in common.
+/// What similar failures have in common.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Kind {
     pub(crate) supervisor: ActorPath,

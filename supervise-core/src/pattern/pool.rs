@@ -60,7 +60,7 @@ pub struct Pool<C: Actor> {
     names: u64,
     /// The worker whose turn it is.
     turn: usize,
-    /// The workers handle what they were sent, and the pool stops with the last one.
+    /// The workers handle the messages that they were sent, and the pool stops with the last worker.
     is_draining: bool,
     /// Counts the replacements of workers that ended.
     replacements: RestartStatistics,
@@ -294,10 +294,10 @@ impl<C: Actor> Pool<C> {
         }
     }
 
-    /// The pool has routed what it was sent, and now lets its workers handle that (rule 13.10).
+    /// The pool has routed the messages that it was sent, and now lets its workers handle them (rule 13.10).
     fn drain(&mut self, ctx: &mut Context<Self>) {
         self.is_draining = true;
-        // One that is to be replaced later has no messages.
+        // A worker that is to be replaced later has no messages.
         self.workers.retain(|worker| !worker.actor.has_ended());
         for worker in &self.workers {
             worker.actor.stop_when_drained();

@@ -85,7 +85,7 @@ struct Subscribers<T: 'static> {
     look_at: usize,
 }
 
-/// How many subscribers are told before others have their turns, if the publisher yields.
+/// After how many subscribers a publisher that yields gives other tasks their turns.
 const SLICE: usize = 1024;
 
 /// The smallest number of subscribers at which a topic looks for those that have ended.
@@ -228,7 +228,7 @@ impl<T: Clone + 'static> Publication<T> {
         Self { subscribers: subscribers.into_iter(), gone: Vec::new(), told: 0 }
     }
 
-    /// Tells the next subscribers, at most so many. Returns whether some are left.
+    /// Tells the next subscribers, at most this many. Returns whether some are left.
     fn tell_some(&mut self, event: &T, most: usize) -> bool {
         for subscriber in self.subscribers.by_ref().take(most) {
             match (subscriber.tell)(Some(event.clone())) {

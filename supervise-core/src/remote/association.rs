@@ -148,14 +148,14 @@ impl Association {
         }
     }
 
-    /// Forgets an ask of the peer's, whose asker waits no more. Its answer is not sent.
+    /// Forgets an ask from the peer whose asker no longer waits. The answer is not sent.
     pub fn forget_answer(&mut self, ask: u64) {
         if let State::Up(up) = &mut self.state {
             up.answering.remove(&ask);
         }
     }
 
-    /// Sends what waits, as far as the window allows. If too much waits, the association ends.
+    /// Sends what is queued, as far as the window allows. If too much is queued, the association ends.
     pub fn flush(&mut self, now: Time, effects: &mut Vec<Effect>) {
         if let State::Up(up) = &mut self.state {
             up.flush(&self.settings, now, effects);

@@ -122,7 +122,7 @@ impl Outgoing {
         self.reply = reply.erase().map(|slot| Pending::new(slot, codec.answered));
     }
 
-    /// Writes the message of another actor, behind arguments of one's own.
+    /// Writes the message of another actor, after some arguments of the caller.
     pub(crate) fn wrap(
         &mut self,
         message: impl FnOnce(&mut Self) -> Result<(), Unsendable>,
@@ -131,7 +131,7 @@ impl Outgoing {
         let mut inner = Self::default();
         let written = message(&mut inner);
         let Self { handler, body, reply } = inner;
-        // Also if something could not be written: the asker is told so.
+        // Even if something could not be written: then the asker learns of it.
         (self.handler, self.reply) = (handler, reply);
         written?;
         arguments(self)?;

@@ -1,5 +1,5 @@
-//! How deep `MessagePack` is nested, found without a stack: whoever reads a nested value takes as much of the stack, so a peer could
-//! otherwise end the process. A length that is not there is found too, before anybody reserves memory for it.
+//! Finds how deep `MessagePack` is nested, without recursion. Reading a nested value takes stack for each level, so without this check a
+//! peer could end the process. The check also finds a length that exceeds the bytes that follow, before memory is reserved for it.
 
 /// How deep a value that is read may be nested.
 pub(super) const DEPTH: usize = 64;
@@ -34,7 +34,7 @@ impl Scanner<'_> {
         depth == 0
     }
 
-    /// Passes a value, without what is inside it. How many values are inside it. `None`: it is cut off.
+    /// Skips the head of a value, and returns how many values are inside it. `None`: the value is cut off.
     fn value(&mut self) -> Option<u64> {
         let (&marker, rest) = self.0.split_first()?;
         self.0 = rest;

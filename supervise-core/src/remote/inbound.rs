@@ -190,7 +190,7 @@ impl Peer<'_> {
     }
 }
 
-/// A message of the peer's reaches no handler.
+/// A message from the peer does not reach a handler.
 fn lost(actor: &AnyActorRef, why: DeadLetterReason, asked: Option<Asked>) {
     let is_asked = asked.is_some();
     if let Some(asked) = asked {
@@ -215,7 +215,7 @@ fn verdict(link: &Arc<Link>, over: Over) {
         let known = kept.proxies.get(&actor).and_then(|interned| interned.first());
         known.map_or_else(|| link.unknown(Link::uid(mine, actor)), |one| one.any.clone())
     };
-    // Whoever hears of the verdict finds that the refs take no more.
+    // By the time that code learns of the verdict, the refs take no more messages.
     for interned in kept.proxies.values().flatten() {
         (interned.close)(&interned.any);
     }

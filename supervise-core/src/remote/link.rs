@@ -87,17 +87,17 @@ struct State {
     waiting: Vec<Waker>,
     outbox: VecDeque<Vec<u8>>,
     is_sending: bool,
-    /// When it was found out whose askers have given up.
+    /// When the link last looked for asks whose askers have given up.
     looked_at_asks: Duration,
 }
 
-/// How many packets wait for room in the engine, at most, if those of the window are fewer.
+/// How many packets may wait for room in the engine. Only packets with frames, which the window bounds, may exceed this.
 const OUTBOX: usize = 4096;
 
-/// How many asks one note names, at most.
+/// The maximum number of asks that one note names.
 const GIVEN_UP: usize = 4096;
 
-/// How often it is found out whose askers have given up, at most.
+/// The shortest time between two looks for asks whose askers have given up.
 const LOOK_AT_ASKS: Duration = Duration::from_millis(500);
 
 /// Whether a proxy may write.
@@ -214,7 +214,7 @@ impl Link {
         for effect in effects {
             match effect {
                 Effect::Transmit(packet) => {
-                    // Who misses a greeting or a goodbye gets another one, or loses patience.
+                    // A peer that misses a greeting or a goodbye gets another one, or loses patience.
                     if state.outbox.len() < OUTBOX || matches!(packet, Packet::Frames { .. }) {
                         state.outbox.push_back(encode(&packet));
                     }
@@ -269,7 +269,7 @@ impl Link {
         self.undone.fetch_sub(1, Ordering::SeqCst);
     }
 
-    /// Whether nothing connects this node with the peer any more, and all that came from the peer is done.
+    /// Whether nothing connects this node with the peer any more, and everything that came from the peer has been carried out.
     pub(super) fn is_gone(&self) -> bool {
         !self.state().association.is_known() && self.undone.load(Ordering::SeqCst) == 0
     }
@@ -318,7 +318,7 @@ impl Link {
         self.step(Input::Tick);
     }
 
-    /// An asker of the peer's waits no more.
+    /// An asker at the peer no longer waits.
     pub(super) fn given_up(&self, mine: Number, ask: u64) {
         let mut state = self.state();
         if state.association.numbers().is_none_or(|numbers| numbers.0 != mine) {
@@ -554,8 +554,8 @@ impl Link {
 }
 
 impl Kept {
-    /// Forgets the proxies that nobody holds, whenever their number has doubled or has come half the way to the limit. The caller lets
-    /// go of what it returns outside the lock.
+    /// Forgets the proxies that nobody holds, whenever their number has doubled or has come half of the way to the limit. The caller
+    /// drops the returned values outside the lock.
     fn sweep(&mut self, limit: usize) -> Vec<(Interned, Task)> {
         if self.proxies.len() < self.sweep_at.max(64).min(limit) {
             return Vec::new();

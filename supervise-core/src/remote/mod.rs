@@ -1,11 +1,11 @@
 //! Actors of other machines (feature `remote`): refs, asks and death watch that hold between nodes. Experimental.
 //!
 //! A ref to an actor of another node is an ordinary [`ActorRef`](crate::ActorRef): `tell`, ask, `send`, `watch`, `death_pact` and `stop` work
-//! on it. A system joins by [`Node::builder`], and finds actors by [`Node::find`] and [`Node::listing`]. The page `docs::remote` has a program,
-//! what each error means, what is promised, and what to know about security.
+//! on it. A system joins with [`Node::builder`], and finds actors with [`Node::find`] and [`Node::listing`]. The page `docs::remote` shows a
+//! program, and explains each error, the guarantees, and the security.
 
-// The cell of such a ref is an ordinary cell that another future runs: one that writes messages into packets instead of handling them. So the
-// path of local messages is the same.
+// The cell of such a ref is an ordinary cell, but it is run by another future, which writes messages into packets instead of handling them. So
+// the path of local messages does not change.
 //
 // | file | owns |
 // |---|---|
@@ -13,7 +13,7 @@
 // | `link` | performs the association with one peer; its table of proxies, asks and contracts |
 // | `inbound` | carries out what the peer sent |
 // | `proxy` | the future of a cell that stands for a remote actor |
-// | `node` | [`Node`]: joining, finding, what was handed out; one task per node that hears the engine and the clock |
+// | `node` | [`Node`]: joining, finding, what was handed out; one task per node that listens to the engine and the clock |
 // | `names` | the registry |
 // | `codec`, `depth`, `wire` | messages and packets as bytes |
 // | `refs` | refs in messages |

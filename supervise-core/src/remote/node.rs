@@ -1,4 +1,4 @@
-//! A system that has joined others: who its peers are.
+//! A system that has joined others, and its peers.
 //!
 //! Rules 26.3 and 26.10.
 
@@ -50,7 +50,7 @@ pub(crate) struct NodeCore {
     exports: Mutex<Exports>,
     pub(super) names: Mutex<Names>,
     nudge: Notify,
-    /// When some link wants its next tick, in microseconds of the system's time. Never too late.
+    /// When the first link wants its next tick, in microseconds of the system's time. It may be too early, but never too late.
     soonest: AtomicU64,
     /// The node may forget a peer.
     looks_for_gone: AtomicBool,
@@ -148,7 +148,7 @@ impl NodeCore {
         self.limits.message
     }
 
-    /// What no packet of a peer with the same limits exceeds, in bytes: a packet has many frames, or one that is large.
+    /// The size in bytes that a packet of a peer with the same limits never exceeds: a packet has many frames, or one large frame.
     fn max_packet(&self) -> u64 {
         let Settings { window, packet, .. } = self.limits.association;
         window.max(self.limits.message as u64).max(packet) + packet
@@ -175,7 +175,7 @@ impl NodeCore {
         self.news.subscribe()
     }
 
-    /// A link wants a tick then.
+    /// Notes that a link wants a tick at this time.
     pub(super) fn wants_tick(&self, deadline: Duration) {
         let micros = u64::try_from(deadline.as_micros()).unwrap_or(u64::MAX).saturating_add(1);
         if micros < self.soonest.load(Ordering::SeqCst)
@@ -185,7 +185,7 @@ impl NodeCore {
         }
     }
 
-    /// A peer may be gone for good: the task of the node looks.
+    /// A peer may be gone for good, so the task of the node looks.
     pub(super) fn look_for_gone(&self) {
         self.looks_for_gone.store(true, Ordering::SeqCst);
         self.nudge.notify_one();

@@ -91,7 +91,7 @@ fn deliver<A: RemoteActor>(to: &AnyActorRef, handler: &str, mut arguments: Argum
     push(&actor, message)
 }
 
-/// Gives an actor a message. What it refuses becomes a dead letter, and its asker is told why.
+/// Gives an actor a message. If the actor refuses it, it becomes a dead letter, and its asker is told why.
 pub(crate) fn push<A: Actor>(actor: &ActorRef<A>, message: A::Message) -> Delivered {
     let Err(refused) = actor.tell(message) else { return Delivered::Taken };
     let (reason, message) = (refused.reason(), refused.into_message());

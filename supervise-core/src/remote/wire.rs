@@ -41,7 +41,7 @@ pub(super) enum Note {
     Gone { uid: u64 },
     /// What `stop`, `poison` and `kill` of a ref do.
     Signal { uid: u64, signal: Signal },
-    /// The askers of these asks wait no more.
+    /// The askers of these asks no longer wait.
     GivenUp { asks: Vec<u64> },
     /// The actor has this name now, or not any more.
     Named { name: String, actor: WireRef, is_taken: bool },
@@ -293,7 +293,7 @@ pub(super) fn encode(packet: &Packet) -> Vec<u8> {
     out
 }
 
-/// A packet from bytes. `None`: it is none, or of a later version, or its frames count more than `limit` bytes.
+/// Reads a packet. `None`: the bytes are not a packet, or the packet has a later version, or its frames count more than `limit` bytes.
 pub(super) fn decode(bytes: &[u8], limit: u64) -> Option<Packet> {
     let (&kind, rest) = bytes.split_first()?;
     let mut rest = Reader(rest);
@@ -373,7 +373,7 @@ impl<'a> Reader<'a> {
         Some(taken)
     }
 
-    /// Reads the next frame, and adds it if its kind is known. How many bytes of the window it takes. `None`: it is cut off.
+    /// Reads the next frame, and adds it if its kind is known. Returns how many bytes of the window it takes. `None`: it is cut off.
     fn frame(&mut self, frames: &mut Vec<Frame>) -> Option<u64> {
         let (&kind, rest) = self.0.split_first()?;
         self.0 = rest;

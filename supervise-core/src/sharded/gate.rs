@@ -1,7 +1,7 @@
-//! What other nodes send to the actors of this one.
+//! Receives the messages that other nodes send to the actors of this node.
 //!
-//! While nodes come and go, a message may come to a node that is not the home of its key. The node passes it on. If the next node is wrong
-//! too, the two see different nodes, and the message waits there for a moment before it is passed on again.
+//! While nodes come and go, a message may reach a node that is not the home of its key. The node passes it on. If the next node is not the
+//! home either, the two nodes have different views, and the message waits there for a moment before it is passed on again.
 //!
 //! Rule 28.2.
 
@@ -27,12 +27,12 @@ const HELD: usize = 1024;
 /// How long messages wait before they are passed on again.
 const AGAIN: Duration = Duration::from_millis(50);
 
-/// Takes what other nodes send.
+/// The actor that receives what other nodes send.
 pub(super) struct Gate<K: ShardKey, A: RemoteActor> {
     region: Arc<Region<K, A>>,
     routes: Children<K, Route<K, A>>,
     held: Vec<Held<K, A::Message>>,
-    /// Who waits until nothing is held.
+    /// The askers that wait until the gate holds nothing.
     waiting: Vec<ReplyTo<()>>,
 }
 
@@ -43,20 +43,20 @@ struct Held<K, M> {
     until: Duration,
 }
 
-/// What a gate is told.
+/// The messages of a gate.
 pub(super) enum GateMessage<K, M> {
     /// A message for the actor of a key.
     Enter(Enter<K, M>),
-    /// There is another view, or what is held has waited for a moment.
+    /// The view has changed, or the held messages have waited for a moment.
     Again,
-    /// Say when nothing is held.
+    /// Reply when the gate holds nothing.
     Drain(ReplyTo<()>),
 }
 
 /// A message for the actor of a key.
 pub(super) struct Enter<K, M> {
     pub(super) key: K,
-    /// How many gates have passed it on.
+    /// How many gates have passed the message on.
     pub(super) hops: u8,
     pub(super) message: M,
 }
@@ -93,10 +93,10 @@ impl<K: ShardKey, A: RemoteActor> Gate<K, A> {
         }
     }
 
-    /// Passes on again what is held.
+    /// Passes the held messages on again.
     fn again(&mut self, ctx: &Context<Self>) {
         for Held { enter, until } in mem::take(&mut self.held) {
-            // The next node may have refused it because it saw other nodes.
+            // The next node may have refused the message because its view was different.
             self.enter(Held { enter: Enter { hops: 0, ..enter }, until }, ctx);
         }
         if self.held.is_empty() {
@@ -106,7 +106,7 @@ impl<K: ShardKey, A: RemoteActor> Gate<K, A> {
         }
     }
 
-    /// Asks a gate to say when it holds nothing.
+    /// Asks a gate to reply when it holds nothing.
     pub(super) async fn drained(gate: ActorRef<Self>) -> Result<(), AskError> {
         let attach = |message: &mut GateMessage<K, A::Message>, reply| {
             if let GateMessage::Drain(to) = message {
@@ -167,7 +167,7 @@ fn lose<K: ShardKey, A: RemoteActor>(
     ctx.me_any().core().lose(name, reason, AskError::Undeliverable, enter);
 }
 
-/// The contract is that of the sharded actor: the key and the hops come before the arguments.
+/// The contract is that of the sharded actor, with the key and the hops in front of the arguments.
 impl<K: ShardKey, A: RemoteActor> RemoteActor for Gate<K, A> {
     const NAME: &'static str = const { &WireName::new("gate of ", A::NAME) }.text();
     const CONTRACT: &'static [RemoteHandler] = A::CONTRACT;

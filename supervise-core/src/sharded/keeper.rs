@@ -1,4 +1,4 @@
-//! Follows the nodes that take part, and lets go what belongs to others.
+//! Follows the nodes that take part, and lets go of the keys that belong to other nodes.
 //!
 //! Rules 28.2 and 28.3.
 
@@ -20,28 +20,28 @@ use crate::remote::{
     Arguments, Listing, Node, NodeId, Outgoing, RemoteActor, RemoteHandler, Undecodable, Unsendable, codec,
 };
 
-/// Follows the nodes that take part.
+/// The actor that follows the nodes that take part.
 pub(super) struct Keeper<K: ShardKey, A: RemoteActor> {
     region: Arc<Region<K, A>>,
     routes: Children<K, Route<K, A>>,
     node: Node,
     gate: ActorRef<Gate<K, A>>,
-    /// Lets go what belongs to others in the current view, and asks the others to do so.
+    /// Lets go of the keys that belong to other nodes in the current view, and asks the other nodes to do the same.
     settling: Vec<WorkId>,
     has_settled: bool,
     /// Nodes that ask whether this one has settled in the view of a fingerprint. Each asks for its latest view.
     asking: HashMap<String, (u64, ReplyTo<()>)>,
-    /// Who waits until this node has left.
+    /// The askers that wait until this node has left.
     leaving: Vec<ReplyTo<()>>,
 }
 
-/// What a keeper is told.
+/// The messages of a keeper.
 pub(super) enum KeeperMessage<K: ShardKey, A: RemoteActor> {
-    /// Let this key go, and say when.
+    /// Let this key go, and reply when that is done.
     Release(K, ReplyTo<()>),
-    /// Say to this node when everything is let go that belongs to others in the view of this fingerprint.
+    /// Reply to this node when this one has let go of every key that belongs to another node in the view of this fingerprint.
     Settle(String, u64, ReplyTo<()>),
-    /// Take this node out, and say when everything is let go.
+    /// Take this node out, and reply when it has let go of all keys.
     Leave(ReplyTo<()>),
     /// Names or nodes have changed.
     Look(Listing<Gate<K, A>>),
@@ -144,7 +144,7 @@ impl<K: ShardKey, A: RemoteActor> Keeper<K, A> {
         ctx.pipe(changed, |me: &ActorRef<Self>, listing| told(me, KeeperMessage::Look(listing)));
     }
 
-    /// Lets go what belongs to others, and asks the others to do so.
+    /// Lets go of the keys that belong to other nodes, and asks the other nodes to do the same.
     fn settle(&mut self, view: &Arc<View<K, A>>, ctx: &mut Context<Self>) {
         for earlier in self.settling.drain(..) {
             ctx.cancel_work(earlier);
@@ -162,7 +162,7 @@ impl<K: ShardKey, A: RemoteActor> Keeper<K, A> {
             let (view, asked) =
                 (Arc::clone(view), Self::settle_at(member.keeper.clone(), me.clone(), view.fingerprint));
             let settles = async move {
-                // After an error, its routes ask it for each key.
+                // After an error, the routes ask that node for each key.
                 if asked.await.is_ok()
                     && let Some(member) = view.members.iter().chain(&view.leaving).nth(at)
                 {
@@ -174,7 +174,7 @@ impl<K: ShardKey, A: RemoteActor> Keeper<K, A> {
         }
     }
 
-    /// Answers those who have waited for this node to settle.
+    /// Answers the nodes that have waited for this one to settle.
     fn answer(&mut self, ctx: &mut Context<Self>) {
         if !self.has_settled {
             return;
@@ -189,7 +189,7 @@ impl<K: ShardKey, A: RemoteActor> Keeper<K, A> {
         }
     }
 
-    /// Nobody sends anything to this node any more, or it does not wait any longer.
+    /// Other nodes no longer send to this node, or it does not wait any longer.
     fn leaves(&mut self, ctx: &mut Context<Self>) {
         let leaving = std::mem::take(&mut self.leaving);
         if leaving.is_empty() {
@@ -197,7 +197,7 @@ impl<K: ShardKey, A: RemoteActor> Keeper<K, A> {
         }
         let (gate, limit) = (self.gate.clone(), self.region.handover);
         let drained = async move {
-            // After an error nothing is held either.
+            // After an error, the gate holds nothing either.
             let _drained = tokio::time::timeout(limit, Gate::drained(gate)).await;
             for reply in leaving {
                 reply.answer(());
@@ -214,7 +214,7 @@ fn told<K: ShardKey, A: RemoteActor>(
     Request::new(me, message, |_, _| {})
 }
 
-/// Lets everything go that belongs to others in a view. The routes end first, so that nobody sends to the actors any more.
+/// Lets go of every key that belongs to another node in a view. The routes end first, so nothing is sent to the actors after that.
 async fn let_go<K: ShardKey, A: RemoteActor>(
     region: Arc<Region<K, A>>,
     routes: Children<K, Route<K, A>>,
@@ -243,7 +243,7 @@ async fn passivate<K: ShardKey, A: RemoteActor, C: Actor>(
     }
 }
 
-/// Lets one key go, as soon as it belongs to another node.
+/// Lets one key go as soon as it belongs to another node.
 async fn let_one_go<K: ShardKey, A: RemoteActor>(
     region: Arc<Region<K, A>>,
     routes: Children<K, Route<K, A>>,
@@ -268,7 +268,7 @@ async fn let_one_go<K: ShardKey, A: RemoteActor>(
         }
         reply.answer(());
     };
-    // The asker does not wait for longer. If this is over first, the asker is told that there is no answer.
+    // The asker waits no longer than this. If this time is over first, the asker learns that there is no answer.
     let _given_up = tokio::time::timeout(region.handover, gone).await;
 }
 

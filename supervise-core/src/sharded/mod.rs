@@ -9,11 +9,11 @@
 //! |---|---|
 //! | `region` | what the actors of one node share: the view of the nodes, and which of them is the home of a key |
 //! | `route` | the way to one key: an actor that takes the messages of the sharded actor and passes them on |
-//! | `gate` | what other nodes send to this one |
+//! | `gate` | receives what other nodes send to this one |
 //! | `keeper` | follows the nodes, and lets keys go that belong to another node now |
 //!
-//! 1. Only the route of a key sends to the actor of that key. So when the route has ended after the view has changed, nobody sends to
-//!    the actor any more.
+//! 1. Only the route of a key sends to the actor of that key. So when the view has changed and the route has ended, nothing more is sent
+//!    to the actor.
 //! 2. A route of a new view passes messages to the actor of its key only after every other node has let the key go, or was given up.
 //!
 //! Rules 28.1, 28.2, 28.3, 28.4, 28.5 and 28.6.
@@ -60,7 +60,7 @@ const HANDOVER: Duration = Duration::from_secs(10);
 ///
 /// This is a handle: clone it, and pass it to other actors or to code outside the system.
 ///
-/// There is one actor of a key *per view*: nodes that cannot reach each other may each have one until they can
+/// A key has one actor *per view*: while nodes cannot reach each other, each of them may have one
 /// (rule [28.4](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-28.4)). Actors with a durable mailbox cannot be sharded.
 pub struct Sharded<K: ShardKey, A: RemoteActor> {
     region: Arc<Region<K, A>>,
@@ -87,13 +87,13 @@ pub enum ShardError {
     /// An actor could not be spawned.
     #[error(transparent)]
     Spawn(#[from] SpawnError),
-    /// The other nodes cannot be told of it.
+    /// The other nodes could not be told of this `Sharded`.
     #[error(transparent)]
     Register(#[from] RegisterError),
 }
 
 impl<K: ShardKey, A: RemoteActor> Sharded<K, A> {
-    /// Describes actors that `template` makes from their keys. It runs on the actor's own turn, at the key's home, for the first instance
+    /// Describes actors that `template` makes from their keys. The template runs on the actor's own turn, at the key's home, for the first instance
     /// and for each restart. All nodes should have the same template and the same settings.
     pub fn of<B>(template: impl Fn(&K) -> B + Send + Sync + 'static) -> ShardedProps<K, A, B::Cause>
     where
@@ -102,8 +102,8 @@ impl<K: ShardKey, A: RemoteActor> Sharded<K, A> {
         ShardedProps { actors: Children::of(template), idle: None, handover: HANDOVER, is_proxy: false }
     }
 
-    /// A ref to the actor of this key, wherever its home is. Returns at once, from any thread. You can keep the ref: it leads to the actor
-    /// also after it was passivated, has moved, or its node was lost.
+    /// A ref to the actor of this key, wherever its home is. Returns at once, from any thread. You can keep the ref: it still leads to the
+    /// actor after the actor was passivated or has moved, or after its node was lost.
     ///
     /// The ref stands for the *way* to the actor. Watching or stopping it watches or stops the way on this node, not the actor.
     ///
@@ -146,18 +146,18 @@ impl<K: ShardKey, A: RemoteActor> Sharded<K, A> {
         }
     }
 
-    /// The actors at this node. Use it to count or list them, and [`get`](Self::get) to send messages.
+    /// The actors at this node. Use this to count or list them, and [`get`](Self::get) to send messages.
     pub fn here(&self) -> &Children<K, A> {
         &self.region.actors
     }
 
-    /// Takes this node out, and waits until each of its actors has handled what it had and has ended. Other nodes are then the homes of
-    /// its keys, and messages wait there meanwhile. Refs of this node continue to work. Call it before a planned shutdown, for
+    /// Takes this node out, and waits until each of its actors has handled its messages and has ended. From then on, other nodes are
+    /// the homes of its keys, and messages wait there in the meantime. Refs of this node continue to work. Call this before a planned shutdown, for
     /// example as a task of the [coordinated shutdown](crate::CoordinatedShutdown).
     ///
     /// # Errors
     ///
-    /// If the actor that spawned the `Sharded` has stopped or is restarted meanwhile.
+    /// If the actor that spawned the `Sharded` has stopped, or is restarted in the meantime.
     ///
     /// # Cancel safety
     ///
@@ -216,14 +216,14 @@ impl<K: ShardKey, A: RemoteActor, E> ShardedProps<K, A, E> {
         Self { actors: self.actors.mailbox(mailbox), ..self }
     }
 
-    /// Sets how long messages for a key that has moved here wait until another node has let it go. After that the node is not waited
-    /// for. The default is 10 seconds.
+    /// Sets how long messages for a key that has moved here wait for another node to let the key go. After that time they do not wait for
+    /// that node any more. The default is 10 seconds.
     pub fn handover(mut self, limit: Duration) -> Self {
         self.handover = limit;
         self
     }
 
-    /// This node sends to the actors and is not a home of any.
+    /// Makes this node send to the actors without being the home of any key.
     pub fn proxy(mut self) -> Self {
         self.is_proxy = true;
         self

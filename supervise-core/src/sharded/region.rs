@@ -1,4 +1,4 @@
-//! What the actors of one node share: who takes part, and to whom a key belongs.
+//! What the actors of one node share: which nodes take part, and to which of them a key belongs.
 //!
 //! Rules 28.1 and 28.2.
 
@@ -45,7 +45,7 @@ pub(super) struct Member<K: ShardKey, A: RemoteActor> {
     pub(super) is_here: bool,
     pub(super) gate: ActorRef<Gate<K, A>>,
     pub(super) keeper: ActorRef<Keeper<K, A>>,
-    /// Whether it has let all keys go that belong to others in this view.
+    /// Whether it has let go of all keys that belong to other nodes in this view.
     settled: AtomicBool,
     weight: u64,
 }
@@ -78,8 +78,8 @@ impl<K: ShardKey, A: RemoteActor> View<K, A> {
         Self { number, fingerprint, members, leaving }
     }
 
-    /// The home of a key: the member with the largest product of both hashes (rendezvous hashing). So a node that comes or goes moves
-    /// only its own keys.
+    /// The home of a key: the member with the largest product of both hashes (rendezvous hashing). So only its own keys move
+    /// when a node comes or goes.
     pub(super) fn home(&self, key: u64) -> Option<&Member<K, A>> {
         self.members.iter().max_by_key(|member| mixed(key ^ member.weight))
     }

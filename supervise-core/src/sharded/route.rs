@@ -22,7 +22,7 @@ use crate::observe::DeadLetterReason;
 use crate::pattern::{Sealed, StandIn, StandInRef, pass_on};
 use crate::remote::RemoteActor;
 
-/// Takes the messages of the actor of one key, and passes them to the key's home.
+/// Takes the messages for the actor of one key, and passes them on to the key's home.
 pub(super) struct Route<K: ShardKey, A: RemoteActor> {
     key: K,
     hash: Option<u64>,
@@ -63,7 +63,7 @@ impl<K: ShardKey, A: RemoteActor> Route<K, A> {
                 if changed.as_mut().poll(cx).is_ready() {
                     return Poll::Ready(Ok(false));
                 }
-                // Nodes that have not let the key go in time are not waited for any longer.
+                // The wait for nodes that have not let the key go in time is over.
                 what.as_mut()
                     .poll(cx)
                     .map(|_let_go| if is_home { Ok(true) } else { Err(DeadLetterReason::Unreachable) })

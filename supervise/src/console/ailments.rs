@@ -14,29 +14,29 @@ use super::waits::Waits;
 
 /// An actor is stuck if it waits in the same message for this long and other messages wait.
 const STUCK: Duration = Duration::from_secs(5);
-/// So long actors wait for each other.
+/// Actors are in a deadlock if they have waited for each other for this long.
 const DEADLOCK: Duration = Duration::from_secs(1);
-/// So long in a handler that is not at an await point: it blocks a thread.
+/// An actor blocks a thread if its handler has not reached an await point for this long.
 const BLOCKS: Duration = Duration::from_secs(1);
-/// How long a start, and an end, may take.
+/// How long a start or an end may take.
 const SLOW_START: Duration = Duration::from_secs(5);
 const SLOW_END: Duration = Duration::from_secs(10);
-/// An actor falls behind if this many messages wait and more at each look, or if one waits for this long.
+/// An actor falls behind if at least this many messages wait and their number grows at each look, or if a message waits for this long.
 const MANY_WAIT: usize = 1_000;
 const LONG_WAIT: Duration = Duration::from_secs(10);
 const GROWS: u32 = 3;
 
-/// All that is wrong with an actor.
+/// Everything that is wrong with an actor.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Ailments {
-    /// What is told of it.
+    /// The problem that is shown for the actor.
     pub(super) worst: Option<Kind>,
-    /// A bit for each kind, also of those that are not told because there is a worse one, or because the actor starts or stops.
+    /// A bit for each kind of problem, including those that are not shown because the actor has a worse one, or because it starts or stops.
     all: u16,
 }
 
 impl Ailments {
-    /// `counts`: it is told, unless there is a worse one. The worst come first.
+    /// `counts`: the problem is shown, unless there is a worse one. The worst problems come first.
     fn add(&mut self, kind: Kind, holds: bool, counts: bool) {
         if holds {
             self.all |= 1 << kind as u16;
@@ -44,7 +44,7 @@ impl Ailments {
         }
     }
 
-    /// Those that are not told.
+    /// The problems that are not shown.
     pub(super) fn hidden(self) -> impl Iterator<Item = Kind> {
         Kind::OF_ACTORS
             .into_iter()
@@ -74,7 +74,7 @@ pub(super) fn ailments(
         let in_circle = waits.is_in_circle(sight.key) && lasted(mark.message_since, DEADLOCK);
         found.add(Kind::Deadlock, in_circle, is_there);
         let holds_up = sight.waiting > 0 || waits.is_awaited(sight.key);
-        // For whom it waits is known from the last look, if that found it long in this message.
+        // The last look knows for whom the actor waits, if it found the actor in this message for long.
         let is_known = sight.waits_for.is_empty() || waits.get(sight.key).is_some();
         let stuck = holds_up && is_known && lasted(mark.message_since, STUCK);
         found.add(Kind::Stuck, stuck, is_there);

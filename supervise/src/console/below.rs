@@ -1,4 +1,4 @@
-//! The way of a look through the tree, and who is below the actors about which a card says so.
+//! The path of a look through the tree, and the actors below those actors whose cards name them.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,9 +7,9 @@ use super::words::{count, some_of};
 
 /// How many children of an actor are remembered by name.
 const NAMED: usize = 6;
-/// How many are told.
+/// How many of these names are shown.
 const TOLD: usize = 5;
-/// Of how many actors it is told who is below them.
+/// For how many actors the collector remembers who is below them.
 const ASKED: usize = 512;
 
 /// The actors from the root down to the one that was seen last.
@@ -17,7 +17,7 @@ const ASKED: usize = 512;
 pub(super) struct Way {
     /// The path of the actor that was seen last.
     path: String,
-    /// Those beyond `depth` are left from earlier ones, so that their memory is used again.
+    /// The entries beyond `depth` are left from earlier actors, so that their memory is used again.
     levels: Vec<Level>,
     depth: usize,
     /// How many actors were seen.
@@ -31,7 +31,7 @@ struct Level {
     key: u64,
     /// Where its path ends in that of the last one.
     end: usize,
-    /// How many actors were seen before it, and it.
+    /// How many actors were seen up to and including this one.
     before: usize,
     /// The names of its first children, each after a `/`.
     names: String,
@@ -46,7 +46,7 @@ struct Below {
     names: String,
 }
 
-/// Whose end or failure takes others along.
+/// The actors whose end or failure takes others along.
 #[derive(Debug, Clone)]
 pub(super) struct Goes {
     /// The actor that is near its limit, and its supervisor.
@@ -57,7 +57,7 @@ pub(super) struct Goes {
 }
 
 impl Way {
-    /// Goes on to the next actor. Each comes before its children.
+    /// Goes on to the next actor. Each actor comes before its children.
     pub(super) fn go_to(&mut self, sight: &Sight<'_>) {
         self.leave(sight.depth);
         self.path.truncate(self.depth.checked_sub(1).map_or(0, |above| self.levels[above].end));
@@ -81,7 +81,7 @@ impl Way {
         self.depth += 1;
     }
 
-    /// All actors below those at this depth, and farther down, were seen.
+    /// Notes that all actors below those at this depth, and farther down, were seen.
     fn leave(&mut self, depth: usize) {
         while self.depth > depth {
             self.depth -= 1;
@@ -112,7 +112,7 @@ impl Way {
         }
     }
 
-    /// All actors were seen.
+    /// Notes that all actors were seen.
     pub(super) fn end(&mut self) {
         self.leave(0);
     }
@@ -125,7 +125,7 @@ impl Way {
         };
         let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
         let above = if above.is_empty() { "/" } else { above };
-        // The one near its limit is told already, and its own children are not its siblings.
+        // The actor near its limit is named already, and its own children are not its siblings.
         let below = all.actors.saturating_sub(1);
         let beside = below.saturating_sub(own.actors);
         let others = |actors| match actors {
@@ -152,7 +152,7 @@ impl Way {
 }
 
 impl Below {
-    /// The first children without one, as the first of `actors`: `audit, ledger and 3 more`.
+    /// The names of the first children other than `but`, as the first of `actors`: `audit, ledger and 3 more`.
     fn list(&self, but: &str, actors: usize) -> String {
         some_of(self.names.split('/').skip(1).filter(|name| *name != but), TOLD.min(actors), actors)
     }

@@ -97,7 +97,7 @@ pub(super) struct Card {
         expect(dead_code, reason = "only the log compares the cards of two looks")
     )]
     pub(super) subject: String,
-    /// Since when the actor has the problem, if that is known.
+    /// The time since which the actor has had the problem, if that is known.
     pub(super) since: Option<Time>,
     /// Sentences with the numbers that matter. They contain no text of the user.
     pub(super) says: String,
@@ -107,7 +107,7 @@ pub(super) struct Card {
     pub(super) weight: u64,
     /// Whether the actor is near its limit, although the card is about something worse.
     pub(super) near_limit: bool,
-    /// Whom the limit takes along of which it tells.
+    /// If the card is about a limit: the actors whose end or failure at the limit takes others along.
     pub(super) goes: Option<Goes>,
 }
 
@@ -127,7 +127,7 @@ pub(super) struct Hand {
     pub(super) ill: usize,
     /// The paths of the first of them.
     pub(super) unwell: Vec<String>,
-    /// The groups of problems that have no card, because their actors have a worse one or are told with another actor.
+    /// The groups of problems that have no card, because their actors have a worse problem or are named in the card of another actor.
     hidden: HashSet<(Kind, &'static str, Option<&'static str>)>,
 }
 
@@ -155,7 +155,7 @@ impl Hand {
         self.hidden.iter().map(|(kind, actor_type, code)| (*kind, subject(actor_type, *code))).collect()
     }
 
-    /// Adds an actor that has a problem. Returns the keys of the actors about which the card has to know who is below them.
+    /// Adds an actor that has a problem. Returns the keys of those actors whose descendants the card has to name.
     pub(super) fn add(
         &mut self,
         kind: Kind,

@@ -21,7 +21,7 @@ const LONG: Duration = Duration::from_secs(5);
 const MOST_MENTIONED: usize = 5;
 /// How many failures a view shows.
 const MOST_FAILURES: usize = 60;
-/// For how many top-level actors a view says since when an actor below them is held up.
+/// For how many top-level actors a view shows since when an actor below them has been held up.
 const MOST_HELD: usize = 32;
 
 /// Collects the looks and events so far.
@@ -80,8 +80,8 @@ pub(super) struct View {
     pub(super) ill: usize,
     /// The paths of the first actors that are not well.
     pub(super) unwell: Vec<String>,
-    /// What is wrong with actors and has no card, because something worse is wrong with them or because they are told with another
-    /// actor: the kinds and subjects.
+    /// The kinds and subjects of problems that have no card, because their actors have a worse problem or are named in the card of another
+    /// actor.
     #[cfg_attr(
         not(feature = "tracing"),
         expect(dead_code, reason = "only the log compares the cards of two looks")
@@ -255,7 +255,7 @@ impl Look<'_> {
         }
     }
 
-    /// The actor that was seen last is held up.
+    /// Notes that the actor that was seen last is held up.
     fn hold(&mut self, since: Time) {
         let lane = self.way.path().split('/').nth(2).unwrap_or("/");
         if let Some((_, first)) = self.held.iter_mut().find(|(known, _)| known == lane) {

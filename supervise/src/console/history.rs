@@ -33,7 +33,7 @@ pub(super) struct Fall {
     /// The supervisors that failed because of it, the lowest one first.
     pub(super) passed: Vec<String>,
     pub(super) text: String,
-    /// Where the actor failed that failed first.
+    /// The handler or hook in which the first of the actors failed.
     pub(super) during: Option<During>,
     /// The rule of the last decision.
     pub(super) rule: Option<&'static str>,
@@ -62,7 +62,7 @@ pub(super) struct Losing {
     pub(super) reason: DeadLetterReason,
     /// How many of each kind of message.
     kinds: Vec<(&'static str, u64)>,
-    /// How many of each known sender.
+    /// How many messages each known sender has sent.
     senders: Vec<(String, u64)>,
     recent: VecDeque<Time>,
 }
@@ -79,7 +79,7 @@ impl Losing {
         (kind, most * 100 / self.letters.max(1))
     }
 
-    /// The known senders, the one that sent most first.
+    /// The known senders. The one that sent most comes first.
     pub(super) fn senders(&self) -> Vec<&str> {
         let mut senders: Vec<&(String, u64)> = self.senders.iter().collect();
         senders.sort_by(|a, b| (b.1, &a.0).cmp(&(a.1, &b.0)));

@@ -44,7 +44,7 @@ struct Told {
 /// A line of the log.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Line<'a> {
-    /// `again`: an earlier line has said so, and it has lasted since.
+    /// `again`: an earlier line has reported the problem, and it has lasted since.
     Is {
         kind: Kind,
         path: &'a str,
@@ -179,7 +179,7 @@ fn problem(kind: Kind, again: bool) -> String {
     }
 }
 
-/// Which problem is over. The actor may have continued, restarted or ended.
+/// Says which problem is over. The actor may have continued, restarted or ended.
 fn end(kind: Kind) -> &'static str {
     match kind {
         Kind::Deadlock => "is no longer in a deadlock",

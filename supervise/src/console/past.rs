@@ -11,7 +11,7 @@ use super::words::{Span, and_others, count, outcome, reason, so_many, some_of};
 
 pub(super) fn fallen(fall: &Fall, now: Time) -> Card {
     let used = fall.used.map(|(used, of)| format!("{used} of {of} restarts used"));
-    // Whom the last decision was about.
+    // The actor that the last decision was about.
     let whom = fall.passed.last().map_or("it", |top| top);
     let (end, used_before) = match &fall.end {
         Some((Outcome::LimitReached { children }, by)) => {
@@ -49,14 +49,14 @@ pub(super) fn fallen(fall: &Fall, now: Time) -> Card {
         since: Some(fall.at),
         says,
         cause: Some(fall.text.clone()),
-        // The later one first.
+        // The later end comes first.
         weight: fall.at.as_secs(),
         near_limit: false,
         goes: None,
     }
 }
 
-/// Who sent them: ` Sent by /user/till and 2 more.`
+/// The senders of the messages: ` Sent by /user/till and 2 more.`
 fn sent_by(losing: &Losing) -> String {
     let senders = losing.senders();
     if senders.is_empty() {

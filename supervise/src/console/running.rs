@@ -207,7 +207,7 @@ async fn keep_watching(mut watch: Watch, shared: &Shared) {
                     let Some(event) = watch.events().try_recv() else { break };
                     watch.happened(event);
                 }
-                // So that readers are served even while events arrive faster than they are taken in.
+                // This serves readers even while events arrive faster than they are taken in.
                 tokio::task::yield_now().await;
             }
             Next::Event(None) => break,
@@ -300,7 +300,7 @@ async fn how_it_ended(system: &ActorSystem) -> String {
 mod tests {
     use super::*;
 
-    /// Rule 22.4: who asks for the text gets a look that is due.
+    /// Rule 22.4: a request for the text waits for a look that is due.
     #[tokio::test]
     async fn the_text_waits_for_a_look_that_is_due() {
         let system = ActorSystem::new("shop");
@@ -311,11 +311,11 @@ mod tests {
         assert_eq!(console.shared.fresh().await.actors, 3, "the guardians");
         system.terminate().await;
         console.shared.found(View { began: Some(old), ..View::default() });
-        // There is no later look, or only the last one: it does not wait for ever.
+        // There is no later look, or only the last one, so the request does not wait for ever.
         let _last = console.shared.fresh().await;
     }
 
-    /// One search after another one, or after the page, waits for no other look. Many take a fifth of the time.
+    /// A search right after another one, or after the page, does not wait for another look. Many searches take a fifth of the time.
     #[test]
     fn con_25_a_search_waits_for_one_look_and_many_searches_take_a_fifth_of_the_time() {
         let began = Instant::now();
@@ -331,7 +331,7 @@ mod tests {
         }
         assert_eq!(times[..3], [Duration::ZERO, took, took * 6]);
         assert_eq!(times[99], took + took * 5 * 98);
-        // After a pause, one is ahead again, and not more.
+        // After a pause, one glance may come early again, and not more.
         now += Duration::from_secs(60);
         let pause = now;
         let mut after = || {

@@ -11,7 +11,7 @@ const COLUMNS: usize = 80;
 /// How many failures are listed.
 const FAILURES: usize = 10;
 
-/// The text says how old the look is if it is older than this.
+/// The text gives the age of the look if it is greater than this.
 pub(super) const FRESH: Duration = Duration::from_secs(1);
 
 /// The cards, then the last failures, as a look found them that began `age` ago.

@@ -154,7 +154,7 @@ impl Waits {
     pub(super) fn behind(&self, key: u64) -> Behind {
         let mut behind = Behind::default();
         let Some(own) = self.get(key) else { return behind };
-        // Each actor with the one that it waits for. The one that is found last is farthest away.
+        // Holds each actor with the one that it waits for. The one that is found last is farthest away.
         let mut via: HashMap<u64, u64> = HashMap::new();
         let mut ahead = VecDeque::from([key]);
         let mut farthest = key;

@@ -34,10 +34,10 @@ const KEYS_ARE_KEPT: Duration = Duration::from_secs(600);
 /// A message is accepted when its stream has acknowledged it. With one server that survives the end of the server's process, but a
 /// power cut only with `sync_interval: always`.
 ///
-/// One node at a time owns a queue, by a lease that it renews. If the node dies, the next one sees for as long as the lease is
-/// that nobody renews it, and takes the queue; the first message of the queue is charged a crash. A node that cannot renew its
-/// lease begins no further messages; the one under way may then run on two nodes at once, and
-/// [`Delivery::fence`](crate::durable::Delivery::fence) orders them.
+/// One node at a time owns a queue. It holds a lease and renews it. If the node dies, another node takes the queue when nobody has
+/// renewed the lease for its whole length, and the first message of the queue is charged a crash. A node that cannot renew its
+/// lease starts no further messages. The message that it is handling may then run on two nodes at once, and
+/// [`Delivery::fence`](crate::durable::Delivery::fence) orders the two runs.
 ///
 /// # Differences from a file
 ///
@@ -50,7 +50,7 @@ const KEYS_ARE_KEPT: Duration = Duration::from_secs(600);
 /// If the server has fewer messages than it has acknowledged to this process, because it came back with an older disk or without
 /// one, or because somebody has deleted a stream, the queue cannot be claimed
 /// ([`StoreErrorKind::Damaged`](crate::durable::StoreErrorKind::Damaged)) until the disk is restored or the process ends. A process that starts
-/// afterwards cannot know. Queues get numbers at random, so that no [`MessageId`](crate::durable::MessageId) is given twice.
+/// afterwards cannot know that. The numbers of queues are random, so that no [`MessageId`](crate::durable::MessageId) is given twice.
 ///
 /// # Size
 ///
@@ -98,8 +98,8 @@ impl JetStreamStore {
         self
     }
 
-    /// How long a node owns a queue after it has died, 10 s unless said otherwise. The first node that starts decides for all, because
-    /// the server keeps the leases that long.
+    /// Sets how long a dead node still owns its queues. The default is 10 s. The first node that starts decides for all nodes, because
+    /// the server keeps the leases for that time.
     pub fn lease(mut self, lease: Duration) -> Self {
         self.lease = lease;
         self
@@ -116,7 +116,7 @@ impl JetStreamStore {
     }
 }
 
-/// A number that no other process has.
+/// A number that no other process uses.
 fn random() -> u64 {
     use std::hash::{BuildHasher, RandomState};
     RandomState::new().hash_one(SystemTime::now())

@@ -119,7 +119,7 @@ async fn client() -> Outcome<()> {
         let worker = worker.clone();
         async move { worker.nap(60).timeout(Duration::from_secs(60)).await }
     });
-    // What comes through the same ref later was sent later.
+    // Messages that come through the same ref later were sent later.
     worker.square(0).tell()?;
     while node.asks_under_way() == 0 {
         tokio::task::yield_now().await;

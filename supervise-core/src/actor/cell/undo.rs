@@ -11,8 +11,8 @@
 //! restart answers both failures (rule 7.10). `Unwatch(actor), Watch(actor)` stay: if this actor is about to end, it answers the `Watch`.
 //!
 //! Only the last messages are compared, so messages of several senders that take turns stay at first. When many wait, the whole lane is
-//! looked through before it grows: of each watcher only the words that are in effect stay, two at most, and what then stands side by side
-//! undoes each other. So the lane holds a few messages for each actor that watches or is watching at the end.
+//! looked through before it grows. Of each watcher only the messages that are in effect stay, two at most, and messages that are neighbours
+//! after that undo each other. So the lane holds a few messages for each actor that watches or is watching at the end.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::mem::{Discriminant, discriminant, replace};
@@ -46,12 +46,12 @@ pub(super) fn undoes(last: &System, before: Option<&System>, message: &System) -
     }
 }
 
-/// Whether others may send this again and again.
+/// Whether other actors may send this message again and again.
 pub(super) fn may_pile_up(message: &System) -> bool {
     matches!(message, Watch(_) | Unwatch(_) | Suspend | Resume(None)) || about_child(message).is_some()
 }
 
-/// What is asked about a child, if asking once more changes nothing before the child fails again.
+/// What the message asks about a child, if asking it once more has no effect before the child fails again.
 fn about_child(message: &System) -> Option<(ChildId, Option<u32>, Discriminant<System>)> {
     match message {
         ResetBackoff(child) | RetryNow(child) => Some((*child, None, discriminant(message))),
@@ -60,7 +60,7 @@ fn about_child(message: &System) -> Option<(ChildId, Option<u32>, Discriminant<S
     }
 }
 
-/// What a watcher has said so far in effect, and at which places.
+/// The messages of one watcher that are in effect, and their places in the lane.
 #[derive(Clone, Copy)]
 enum Words {
     /// It was not known before.
@@ -71,7 +71,7 @@ enum Words {
 }
 
 impl Words {
-    /// Its words after one more, at this place. `None`: it has said nothing in effect.
+    /// Its words after one more at this place. `None`: none of them is in effect.
     fn after(earlier: Option<Self>, watches: bool, at: usize) -> Option<Self> {
         match (earlier, watches) {
             (None | Some(Self::Watches(_)), true) => Some(Self::Watches(at)),
@@ -249,7 +249,7 @@ mod tests {
         left
     }
 
-    /// Many watchers take turns, so that the messages of none are neighbours.
+    /// Many watchers take turns, so the messages of one watcher are never neighbours.
     #[tokio::test]
     async fn watchers_that_take_turns_do_not_pile_up() {
         let left = left_after(|subject, watchers| {
@@ -268,8 +268,8 @@ mod tests {
         assert!(left.len() <= 1_024, "{} wait", left.len());
     }
 
-    /// A supervisor that blocks its thread is asked the same again and again, for several children in turn. What was asked before a
-    /// failure and after it are two things.
+    /// A supervisor that blocks its thread gets the same requests again and again, for several children in turn. A request before a
+    /// failure and one after it are different requests.
     #[tokio::test]
     async fn what_is_asked_about_children_does_not_pile_up() {
         let left = left_after(|supervisor, _| {
@@ -293,7 +293,7 @@ mod tests {
         assert!((10..=256).contains(&left), "{left} wait");
     }
 
-    /// The last word of each watcher counts, whatever it said before.
+    /// The last message of each watcher counts, whatever it sent before.
     #[tokio::test]
     async fn the_last_word_of_each_watcher_stays() {
         let left = left_after(|subject, watchers| {

@@ -97,7 +97,7 @@ impl Gathered {
         }
     }
 
-    /// A queue was lost. Takes out what concerns it, and returns the messages that are not stored and the controls.
+    /// A queue was lost. Removes everything that concerns it, and returns the messages that are not stored and the controls.
     pub(super) fn forget(&mut self, term: u64, queue: QueueId) -> (Vec<HandedOver>, Vec<Late>) {
         let (mut messages, mut controls) = (Vec::new(), Vec::new());
         for (change, then) in std::mem::take(&mut self.items) {
@@ -114,7 +114,7 @@ impl Gathered {
             }
         }
         if self.items.is_empty() {
-            // Nothing is due any more.
+            // Then nothing is left to store.
             *self = Self::default();
         }
         (messages, controls)

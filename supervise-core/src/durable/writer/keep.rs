@@ -1,4 +1,4 @@
-//! Discards what has been in quarantine for long enough.
+//! Discards messages that have been in quarantine for as long as their queue keeps them.
 //!
 //! Rule 27.15.
 
@@ -8,11 +8,11 @@ use tokio::time::Instant;
 
 use super::{Change, StoreErrorKind, Writer, commit};
 
-/// How often quarantines are looked through.
+/// How often the writer looks through quarantines.
 const SWEEP: Duration = Duration::from_secs(3600);
 
 impl Writer {
-    /// Looks through the quarantines of the queues of this process that do not keep everything, if it is time.
+    /// If it is time, looks through the quarantines of those queues of this process whose settings have a `keep`.
     pub(super) async fn sweep(&mut self) {
         if self.sweeps.is_none_or(|at| at > Instant::now()) {
             return;
@@ -33,7 +33,7 @@ impl Writer {
             };
             let now = SystemTime::now();
             for one in quarantined {
-                // If somebody has set the clock back, it stays longer.
+                // If somebody has set the clock back, the message stays longer.
                 if now.duration_since(one.since).is_ok_and(|age| age > keep) {
                     self.group.add(Change::Discard(one.id), commit::Then::Nothing);
                 }

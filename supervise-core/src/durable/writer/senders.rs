@@ -1,4 +1,4 @@
-//! Messages of those who send to a queue without owning it.
+//! Messages of senders that do not own the queue.
 //!
 //! Rules 27.11 and 27.17.
 
@@ -8,13 +8,13 @@ use super::super::inbox::HandedOver;
 use super::super::store::Seq;
 use super::{AcceptError, Change, QueueId, StoreError, StoreErrorKind, Writer, commit};
 
-/// After how many messages it is looked up again how full a queue is.
+/// After this many messages, the writer looks up again how full a queue is.
 const KNOWN: u64 = 1000;
 
 impl Writer {
     pub(super) async fn send_to(&mut self, mut message: HandedOver) {
         let name = Arc::clone(&message.outlet.name);
-        // Most often nobody in this process owns the queue.
+        // In most cases, no actor of this process owns the queue.
         let owner = self.queues.values().find(|entry| entry.outlet.name == name);
         if let Some(entry) = owner {
             if entry.outlet.take_room() {
@@ -41,13 +41,13 @@ impl Writer {
         message.refuse(why);
     }
 
-    /// The number of a queue without an owner in this process. It is made if there is none. `None` if it is full.
+    /// The number of a queue without an owner in this process. The queue is created if there is none. `None` if it is full.
     async fn number_of(&mut self, name: &Arc<str>, capacity: u64) -> Result<Option<QueueId>, StoreError> {
         if let Some((queue, room @ 1..)) = self.numbers.get_mut(name) {
             *room -= 1;
             return Ok(Some(*queue));
         }
-        // What was sent until now counts.
+        // The messages that were sent until now count as well.
         self.commit().await;
         let row = self.store.queues().await?.into_iter().find(|row| *row.name == **name);
         let (queue, waiting) = if let Some(row) = row {
@@ -62,14 +62,14 @@ impl Writer {
         Ok(Some(queue))
     }
 
-    /// A sender's message is durable. If its queue has an owner here, it is read in its turn.
+    /// The message of a sender is durable. If its queue has an owner here, the message is read when its turn comes.
     pub(super) fn sent(&mut self, seq: Seq, message: HandedOver) {
         message.outlet.give_room();
         drop(message.held.stored());
         let Some(owner) = message.owner else { return };
         let term = owner.term();
         if self.queues.contains_key(&term) {
-            // It has its room already.
+            // The message has its room already.
             let _counted = owner.queue().grown(seq);
             self.hungry.insert(term);
         }

@@ -1,4 +1,4 @@
-//! Owners whose queues other processes have, or whose queues cannot be used. They wait, and claim again.
+//! Owners whose queues belong to other processes, or cannot be used. They wait, and claim their queues again.
 //!
 //! Rules 27.6 and 27.11.
 
@@ -14,7 +14,7 @@ use super::{AcceptError, News, StoreError, StoreErrorKind, Writer};
 /// How long an owner waits before it claims its queue again.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// How much longer for each owner that waits, so that many of them leave the store time for others.
+/// How much longer each owner waits for every owner that waits, so that many of them leave the store time for others.
 const MORE: Duration = Duration::from_millis(10);
 
 /// The owners that wait, by their terms.
@@ -28,7 +28,7 @@ pub(super) struct Standby {
 struct Waiting {
     outlet: Arc<Outlet>,
     recipient: Arc<dyn Recipient>,
-    /// Why, in the store's words.
+    /// The reason, in the store's words.
     why: Arc<str>,
 }
 
@@ -61,7 +61,7 @@ impl Writer {
         self.standby.until.get_or_insert(until);
     }
 
-    /// Claims the queues of those who wait, if it is time.
+    /// If it is time, claims the queues of the owners that wait.
     pub(super) async fn claim_again(&mut self) {
         if self.standby.until.is_none_or(|until| until > Instant::now()) {
             return;
@@ -97,7 +97,7 @@ impl Writer {
         }
     }
 
-    /// Another process has a queue of this one.
+    /// Another process owns a queue of this one.
     pub(super) fn lose(&mut self, term: u64, error: &StoreError) {
         if let Some((outlet, recipient)) = self.forget(term) {
             self.stand_by(outlet, recipient, error);

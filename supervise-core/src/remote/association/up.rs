@@ -1,4 +1,4 @@
-//! An association that there is: order, window, and what waits for the peer.
+//! An association while it lasts: its order, its window, and what waits for the peer.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::mem::take;
@@ -16,16 +16,16 @@ pub(super) struct Up {
     pub(super) sequence: u64,
     /// How many packets arrived.
     pub(super) expected: u64,
-    /// How many bytes were sent, and of those acknowledged.
+    /// How many bytes were sent, and how many of them the peer has acknowledged.
     pub(super) sent: u64,
     pub(super) acknowledged: u64,
-    /// How many bytes arrived, of those were processed, and of those were acknowledged.
+    /// How many bytes arrived, how many of them were processed, and how many of those were acknowledged.
     pub(super) arrived: u64,
     pub(super) processed: u64,
     pub(super) reported: u64,
     pub(super) heard: Time,
     pub(super) spoke: Time,
-    /// Since when processed bytes wait for their acknowledgement.
+    /// The time since which processed bytes have waited for their acknowledgement.
     pub(super) owes: Option<Time>,
     pub(super) queue: VecDeque<Frame>,
     /// The bytes of what is in the queue.
@@ -34,9 +34,9 @@ pub(super) struct Up {
     pub(super) asks: BTreeSet<u64>,
     /// Asks of the peer's actors.
     pub(super) answering: BTreeSet<u64>,
-    /// Subjects of the peer's and their watchers here.
+    /// Watched actors of the peer, and their watchers here.
     pub(super) watching: BTreeSet<(Id, Id)>,
-    /// Subjects here and their watchers at the peer.
+    /// Watched actors here, and their watchers at the peer.
     pub(super) watched: BTreeSet<(Id, Id)>,
 }
 
@@ -146,7 +146,7 @@ impl Up {
         self.heard = now;
         self.acknowledged = acknowledged;
         let bytes = frames.iter().map(Frame::size).fold(0, u64::saturating_add);
-        // What waits to be processed here is under way for the peer.
+        // For the peer, the bytes that wait to be processed here are still under way.
         let waits = self.arrived - self.processed;
         if bytes > 0 && waits > 0 && waits.saturating_add(bytes) > settings.window {
             return Err(Why::Broke);
@@ -165,7 +165,7 @@ impl Up {
         Ok(())
     }
 
-    /// Whether a frame that arrived is to be carried out.
+    /// Whether this node carries out a frame that arrived.
     fn admits(&mut self, settings: &Settings, frame: &Frame) -> Result<bool, Why> {
         match frame {
             Frame::Tell { .. } | Frame::Note(_) => Ok(true),
@@ -183,7 +183,7 @@ impl Up {
         }
     }
 
-    /// Everything that waits for the peer gets its answer.
+    /// Answers everything that waits for the peer.
     pub(super) fn end(mut self, why: Why, effects: &mut Vec<Effect>) {
         effects.push(Effect::Verdict { mine: self.mine, why });
         for frame in take(&mut self.queue) {

@@ -23,7 +23,7 @@ pub struct Settings {
     pub window: u64,
     /// How many bytes of frames one packet may hold, unless its only frame is larger.
     pub packet: u64,
-    /// How many bytes may wait for a peer that does not process what was sent: answers and news do not wait for the window.
+    /// How many bytes may be queued for a peer that does not process what was sent. Answers and news are queued even if the window is full.
     pub backlog: u64,
     /// How many asks of the peer may be under way.
     pub asks: usize,

@@ -49,8 +49,8 @@ pub(super) struct Limits {
 }
 
 impl NodeBuilder {
-    /// Lets peers find actors of this type by their paths. Nothing else is found, and only messages of served types and of those whose
-    /// refs were handed out are ever read.
+    /// Lets peers find actors of this type by their paths. Peers cannot find actors of other types, and the node reads only messages for
+    /// actors of served types and for actors whose refs were handed out.
     pub fn serve<A: RemoteActor>(mut self) -> Self {
         self.served.insert(A::NAME, RemoteType::of::<A>());
         self
@@ -162,7 +162,7 @@ impl NodeBuilder {
     }
 }
 
-/// The place of a node that is about to join. Unless it has joined, the system may join again.
+/// The place of a node that is about to join. If the node has not joined when this is dropped, the system may join again.
 struct Joins<'a>(Option<&'a Joined>);
 
 impl Drop for Joins<'_> {

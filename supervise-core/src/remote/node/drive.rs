@@ -15,7 +15,7 @@ use super::super::transport::Heard;
 use super::super::wire::{decode, encode};
 use super::NodeCore;
 
-/// How much time lies between two ticks at least: each of them goes through all peers.
+/// The shortest time between two ticks, because each tick goes through all peers.
 const BETWEEN_TICKS: Duration = Duration::from_millis(10);
 
 impl NodeCore {
@@ -24,7 +24,7 @@ impl NodeCore {
             Heard::Appeared(peer, incarnation) => (peer, Input::Appeared(incarnation)),
             Heard::Vanished(peer, incarnation) => (peer, Input::Vanished(incarnation)),
             Heard::Packet(peer, packet) if packet.len() as u64 > self.max_packet() => (peer, Input::Broke),
-            // Noise is ignored: if a packet is missing, the next one tells.
+            // Noise is ignored: if a packet is missing, the next one shows it.
             Heard::Packet(peer, packet) => match decode(&packet, self.max_packet()) {
                 Some(packet) => (peer, Input::Received(packet)),
                 None => return,
@@ -46,7 +46,7 @@ impl NodeCore {
         }
     }
 
-    /// Forgets the peers that are gone. Only the task of the node does so, because it alone hears of a peer again.
+    /// Forgets the peers that are gone. Only the task of the node does so, because only this task hears from a peer that comes back.
     fn forget_gone(&self) {
         for link in self.all_links() {
             if link.is_gone() {
@@ -60,7 +60,7 @@ impl NodeCore {
         link.put(Work::Close);
     }
 
-    /// Ticks each link. What they want next is known afterwards.
+    /// Ticks each link. After that, it is known when they want their next tick.
     fn tick(&self) {
         self.soonest.store(u64::MAX, Ordering::SeqCst);
         for link in self.all_links() {
@@ -69,7 +69,7 @@ impl NodeCore {
         self.forget_gone();
     }
 
-    /// Sends what waits, for two seconds at most, says goodbye and closes the engine.
+    /// Sends what is queued for at most two seconds, says goodbye, and closes the engine.
     pub(super) async fn leave(self: &Arc<Self>) {
         const FLUSH: Duration = Duration::from_secs(2);
         let deadline = self.now() + FLUSH;
@@ -102,7 +102,7 @@ impl NodeCore {
     }
 }
 
-/// The task of a node: hears the engine and the clock.
+/// The task of a node: it listens to the engine and the clock.
 pub(super) async fn drive(node: Arc<NodeCore>, mut heard: UnboundedReceiver<Heard>) {
     enum Next {
         Heard(Option<Heard>),
@@ -124,7 +124,7 @@ pub(super) async fn drive(node: Arc<NodeCore>, mut heard: UnboundedReceiver<Hear
             });
             let (mut nudged, mut leaves) = (pin!(node.nudge.notified()), pin!(left.changed()));
             poll_fn(|cx| {
-                // However much there is to hear.
+                // This happens however much the engine delivers.
                 if is_due {
                     return Poll::Ready(Next::Tick);
                 }

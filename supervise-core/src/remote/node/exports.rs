@@ -18,7 +18,7 @@ pub(super) struct Exports {
 
 struct Export {
     actor: Weak<dyn AnyCell>,
-    /// `None`: it was named as a watcher only.
+    /// `None`: the actor was named only as a watcher.
     kind: Option<RemoteType>,
 }
 
@@ -27,7 +27,7 @@ impl NodeCore {
         self.exports.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A ref to this actor is handed out.
+    /// Notes that a ref to this actor is handed out.
     pub(in crate::remote) fn export(&self, actor: &AnyActorRef, kind: Option<RemoteType>) {
         let uid = u64::from(actor.uid());
         let mut exports = self.exports();
@@ -48,7 +48,7 @@ impl NodeCore {
         found.map(AnyActorRef)
     }
 
-    /// As [`exported`](Self::exported), with the type whose messages it takes.
+    /// Like [`exported`](Self::exported), with the type whose messages the actor takes.
     pub(in crate::remote) fn reached(&self, uid: u64) -> Option<(AnyActorRef, Option<RemoteType>)> {
         let exports = self.exports();
         let export = exports.actors.get(&uid)?;
@@ -64,7 +64,7 @@ impl NodeCore {
         known.or_else(served).map_or("", |kind| kind.name)
     }
 
-    /// The proxy through which a watcher of a peer's is told.
+    /// The proxy through which a watcher at a peer is told.
     pub(in crate::remote) fn watcher_proxy(
         &self,
         link: &Arc<Link>,

@@ -14,10 +14,10 @@ pub enum FindError {
     /// The path is not one with an address: `supervise://system@host:port/user/name`.
     #[error("{0}")]
     Path(InvalidPath),
-    /// The path has no address, and no actor here has it.
+    /// The path has no address, and no actor of this node has this path.
     #[error("`{0}` has no address: write `supervise://system@host:port/user/name`")]
     NoAddress(String),
-    /// No such node has been heard of in time.
+    /// This node has not heard of such a node in time.
     #[error("there is no node `{0}`")]
     NoNode(String),
     /// The node has no such actor.
@@ -68,7 +68,7 @@ impl Node {
                         && link.ask(mine, 0, bytes(&find), Pending::new(slot, answered::<Found>)).is_ok()
                     {
                         link.flush();
-                        // A verdict in between: the next association may come in time.
+                        // A verdict came in between. The next association may begin in time.
                         if let Ok(found) = answer.await {
                             return self.read::<A>(text, found);
                         }

@@ -59,8 +59,8 @@ impl Listener {
         use std::os::unix::net::{UnixDatagram, UnixListener};
 
         let is_socket = std::fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket());
-        // Only a socket that nobody has is replaced: not one that may not be connected to. A stream would wait for an owner that takes up
-        // nobody; a datagram socket is refused at once, and the error says whether there is an owner.
+        // Only a socket without an owner is replaced, and not one to which a connection is forbidden. A stream would wait for an owner that
+        // accepts no connection. A datagram socket is refused at once, and the error says whether there is an owner.
         let is_left = |error: io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
         if is_socket && UnixDatagram::unbound()?.connect(path).is_err_and(is_left) {
             std::fs::remove_file(path)?;
@@ -132,7 +132,7 @@ async fn connection<S>(socket: Io<S>, service: Service) -> hyper::Result<()>
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
-    // An answer waits only for the body of the request.
+    // The answer waits only for the body of the request.
     let answer = service_fn(async |request| {
         let answer = timeout(PATIENCE, service.call(request)).await;
         answer.unwrap_or_else(|_| Ok(plain(StatusCode::REQUEST_TIMEOUT, "The body did not arrive in time.\n")))

@@ -44,7 +44,7 @@ impl Open {
             Some((last_number(&subject)?, Charge::decode(&mut Fields(&payload))))
         });
         let charges: HashMap<_, _> = charges.collect();
-        // What the last owner has left there.
+        // These are the messages that the last owner has left there.
         let state = self.stream_state(id).await?;
         self.is_complete(id, &state)?;
         let mut first = if state.messages == 0 { state.last_sequence + 1 } else { state.first_sequence };
@@ -90,8 +90,8 @@ impl Open {
         }
     }
 
-    /// Whether another process may own a queue. If that process has died, it has not renewed its lease for as long as the lease is.
-    /// We measure that ourselves: whether the server still has the lease depends on its clock, and it forgets all leases when
+    /// Whether another process may own a queue. If that process has died, it has not renewed its lease for the length of the lease.
+    /// This process measures that time itself: whether the server still has the lease depends on its clock, and it forgets all leases when
     /// it is started again.
     fn is_held(&mut self, id: QueueId, present: Option<&(Bytes, u64)>, record: Option<&(Bytes, u64)>) -> bool {
         let is_ours = |(owner, _): &&(Bytes, u64)| owner.is_empty() || owner == self.settings.token.as_bytes();
@@ -121,7 +121,7 @@ impl Open {
             return Err(has_an_owner(name));
         }
         let queue = self.queues.get_mut(&id).ok_or_else(|| broken("the queue is gone"))?;
-        // Our own renewals of before end here.
+        // Earlier renewals by this process end here.
         queue.owned = None;
         let watch = Watch { queue: id, stream: queue.stream.clone(), arrived: self.settings.arrived.clone() };
         match Lease::take(self.terms(id), present.map_or(0, |(_, revision)| revision), watch).await {
@@ -135,7 +135,7 @@ impl Open {
         }
     }
 
-    /// Whether this process owns a queue. A lease that has ended is taken again, if no other process has owned the queue meanwhile.
+    /// Whether this process owns a queue. A lease that has ended is taken again if no other process has owned the queue in the meantime.
     pub(super) async fn owns(&mut self, id: QueueId) -> Result<bool> {
         let Some(queue) = self.queues.get_mut(&id) else { return Ok(false) };
         let name = queue.name.clone();
@@ -153,7 +153,7 @@ impl Open {
         let record = self.last(&self.state, &of_owner(id)).await?;
         if record.is_none_or(|(owner, _)| owner != self.settings.token.as_bytes()) {
             self.leases.lose(id);
-            // Nobody has it now, but somebody has had it.
+            // No process has the lease now, but another one has had it.
             return lease.release(self.terms(id)).await.map(|()| false).map_err(broken);
         }
         if let Some(queue) = self.queues.get_mut(&id) {

@@ -19,7 +19,7 @@ use super::{Result, broken};
 /// How many messages may be on their way to the server at a time. Its client waits for ever if there are too many.
 const ON_THEIR_WAY: usize = 1024;
 
-/// A message that was published, or was never.
+/// A message that was published, or that is never published.
 enum Sent {
     Waits { ack: PublishAckFuture, queue: QueueId, has_key: bool },
     TooLarge,
@@ -40,7 +40,7 @@ impl Open {
                 }
                 Change::Handled(id) => drop(handled.entry(id.queue).or_default().insert(id.seq.0)),
                 other => {
-                    // What was said before takes effect before. A queue that is released has no acknowledgements left.
+                    // Earlier changes take effect first. A queue that is released has no acknowledgements left.
                     self.settle(&mut answers, &mut sent).await?;
                     self.remove_all(&mut handled).await?;
                     self.change(other).await.map_err(unknown)?;
@@ -52,7 +52,7 @@ impl Open {
         Ok(answers)
     }
 
-    /// The answers of messages that were published, in their order.
+    /// The server's answers to the messages that were published, in their order.
     async fn settle(&mut self, answers: &mut Vec<Appended>, sent: &mut Vec<Sent>) -> Result<(), CommitError> {
         let mut elsewhere = BTreeMap::new();
         for sent in sent.drain(..) {
@@ -139,7 +139,7 @@ impl Open {
         Ok(())
     }
 
-    /// Deletes messages of a queue: those at its head together. If the queue was lost, its next owner decides.
+    /// Deletes messages of a queue. Those at its head are deleted together. If the queue was lost, its next owner decides about them.
     pub(super) async fn remove(&mut self, id: QueueId, numbers: BTreeSet<u64>) -> Result<()> {
         if !self.owns(id).await? {
             return Ok(());
@@ -167,7 +167,7 @@ impl Open {
     }
 }
 
-/// A key as a header may have it.
+/// A key in the form that a header allows.
 fn plain(key: &str) -> String {
     let mut id = String::from("key-");
     for byte in key.bytes() {
@@ -199,12 +199,12 @@ fn unknown(error: impl fmt::Display) -> CommitError {
 async fn delete<I>(stream: &Stream<I>, number: u64) -> Result<()> {
     let Err(error) = stream.delete_message(number).await else { return Ok(()) };
     match error.kind() {
-        // It is gone already.
+        // The message is gone already.
         DeleteMessageErrorKind::JetStream(error) if GONE.contains(&error.error_code()) => Ok(()),
         _ => Err(broken(error)),
     }
 }
 
-/// What the server says if it has no message with this number.
+/// The server's error code if it has no message with this number.
 const GONE: [ErrorCode; 3] =
     [ErrorCode::NO_MESSAGE_FOUND, ErrorCode::SEQUENCE_NOT_FOUND, ErrorCode::STREAM_MESSAGE_DELETE_FAILED];

@@ -25,7 +25,7 @@ struct State {
     until: Until,
 }
 
-/// A moment on two clocks: one may stand still while the machine sleeps, and somebody may set the other one.
+/// A moment on two clocks: the first may stand still while the machine sleeps, and somebody may set the second.
 #[derive(Debug, Clone, Copy)]
 struct Until(Instant, SystemTime);
 
@@ -77,7 +77,7 @@ impl Terms {
     }
 }
 
-/// What an owner looks at whenever it renews: whether other nodes have put something into its queue.
+/// What an owner checks whenever it renews: whether other nodes have put messages into its queue.
 pub(super) struct Watch {
     pub(super) queue: QueueId,
     pub(super) stream: Stream<()>,
@@ -102,7 +102,7 @@ impl Watch {
 }
 
 impl Lease {
-    /// Takes the lease if no process has it, or if its last revision is `after`, which was ours or released.
+    /// Takes the lease if no process has it, or if its last revision is `after`, which was our own or a released one.
     pub(super) async fn take(terms: Terms, after: u64, watch: Watch) -> Result<(Self, u64), Taken> {
         let until = Until::after(terms.length);
         let revision = terms.put(&terms.owner, after).await?;
@@ -116,7 +116,7 @@ impl Lease {
         holds(&self.state)
     }
 
-    /// Gives it to whoever wants it.
+    /// Releases the lease, so that any process can take it.
     pub(super) async fn release(self, terms: Terms) -> Result<(), String> {
         self.renewal.abort();
         let mut after = lock(&self.state).revision;
@@ -163,7 +163,7 @@ async fn renew(terms: Terms, watch: Watch, state: Arc<Mutex<State>>) {
                 *lock(&state) = State { revision, until };
                 watch.look().await;
             }
-            // Perhaps it is our own, and its acknowledgement was lost. Until when it holds is known after the next one.
+            // Perhaps the renewal is our own, and its acknowledgement was lost. The next renewal shows until when the lease holds.
             Err(Taken::Yes) => match terms.own().await {
                 Some(own) => lock(&state).revision = own,
                 None => return watch.lost(),
@@ -173,7 +173,7 @@ async fn renew(terms: Terms, watch: Watch, state: Arc<Mutex<State>>) {
     }
 }
 
-/// The leases that this process holds. The server knows what has left a queue; nothing is noted elsewhere.
+/// The leases that this process holds. The server knows which messages have left a queue; this is recorded nowhere else.
 #[derive(Default)]
 pub(super) struct Leases(Mutex<HashMap<QueueId, Arc<Mutex<State>>>>);
 

@@ -27,25 +27,25 @@ pub(super) struct Owned {
     pub(super) lease: Lease,
     /// The number of its name in the owner's record.
     pub(super) record: u64,
-    /// All before it have left the queue.
+    /// All messages before this one have left the queue.
     pub(super) first: u64,
-    /// What has left it before its turn.
+    /// The messages that have left the queue before their turn.
     pub(super) gone: BTreeSet<u64>,
     pub(super) charges: HashMap<u64, Charge>,
 }
 
-/// What this process knows of a queue, also when the server has forgotten it.
+/// What this process knows of a queue, even if the server has forgotten the queue.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Known {
     pub(super) name: String,
-    /// The last number that the server has given.
+    /// The last number that the server has assigned.
     pub(super) last: u64,
-    /// The lease of another process as it was seen last, and since when it has not changed.
+    /// The lease of another process as this one saw it last, and the time since which it has not changed.
     pub(super) holder: Option<(Option<u64>, Instant)>,
 }
 
 impl Open {
-    /// Learns which queues there are, and returns the highest number of one. Other nodes make some.
+    /// Learns which queues there are, and returns their highest number. Other nodes create queues too.
     pub(super) async fn read_names(&mut self) -> Result<Option<u32>> {
         let names = last_messages(&self.state, self.subject("state.queue.*")).await?;
         let mut highest = None;
@@ -59,11 +59,11 @@ impl Open {
         Ok(highest)
     }
 
-    /// A queue has this name.
+    /// Notes that a queue has this name.
     async fn named(&mut self, id: QueueId, name: &[u8]) -> Result<()> {
         let name = String::from_utf8_lossy(name).into_owned();
         match self.queues.get_mut(&id) {
-            // A discarded queue has no name. Its number stays taken.
+            // A discarded queue has no name, but its number stays in use.
             _ if name.is_empty() => {
                 self.queues.remove(&id);
                 self.known.remove(&id);
@@ -115,10 +115,10 @@ impl Open {
         self.queues.iter().find(|(_, queue)| queue.name == name).map(|(id, _)| *id)
     }
 
-    /// The queue of this name, which is made if there is none.
+    /// The queue of this name. It is created if there is none.
     pub(super) async fn queue_named(&mut self, name: &str) -> Result<QueueId> {
         self.is_not_lost(name).await?;
-        // Most often nothing has changed.
+        // In most cases nothing has changed.
         if let Some(id) = self.by_name(name)
             && let Some((now, _)) = self.last(&self.state, &format!("state.queue.{}", id.0)).await?
             && now == name.as_bytes()
@@ -153,7 +153,7 @@ impl Open {
         Ok(())
     }
 
-    /// The server has given a number in a queue. The error if it has given it before.
+    /// Notes that the server has assigned a number in a queue. Returns an error if the server has assigned that number before.
     pub(super) fn has_given(&mut self, id: QueueId, seq: u64) -> Result<()> {
         let Some(queue) = self.queues.get(&id) else { return Ok(()) };
         let known = self.known.entry(id).or_default();

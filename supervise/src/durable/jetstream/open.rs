@@ -1,4 +1,4 @@
-//! A connection.
+//! Opens a connection to the server.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -40,7 +40,7 @@ pub(super) struct Open {
     pub(super) base: u32,
     /// How large a message may be.
     pub(super) largest: usize,
-    /// Hears what other nodes put into queues.
+    /// The task that listens for what other nodes put into queues.
     _notices: Option<Notices>,
 }
 
@@ -65,9 +65,9 @@ impl Open {
             subjects: vec![format!("sv.{system}.{}.>", name.to_lowercase())],
             max_messages_per_subject: 1,
             max_age: age,
-            // Leases are renewed also when the disk is full.
+            // Leases are renewed even when the disk is full.
             storage: if age.is_zero() { StorageType::File } else { StorageType::Memory },
-            // NATS wants it no longer than messages live.
+            // NATS does not accept a window that is longer than messages live.
             duplicate_window: if age.is_zero() { KEYS_ARE_KEPT } else { age },
             num_replicas: store.replicas,
             ..stream::Config::default()
@@ -78,7 +78,7 @@ impl Open {
         let lease = context.get_or_create_stream(config("LEASE", store.lease)).await.map_err(broken)?;
         let settings = Settings {
             replicas: store.replicas,
-            // The server decides, if another node has made the stream with another length.
+            // If another node has created the stream with another length, the server's value counts.
             lease: lease.cached_info().config.max_age,
             token: store.token.clone(),
             arrived: store.arrived.clone(),
@@ -108,14 +108,14 @@ impl Open {
         Ok(open)
     }
 
-    /// The number of the first queue. A server that lost its disk has another one, so that numbers are not given again.
+    /// The number of the first queue. A server that lost its disk gets another first number, so that numbers are not assigned twice.
     async fn find_base(&self) -> Result<u32> {
         loop {
             if let Some((payload, _)) = self.last(&self.state, "state.base").await? {
                 let text = String::from_utf8_lossy(&payload);
                 return text.parse().map_err(|_| broken(format!("the first queue has the number {text}")));
             }
-            // At most a quarter of all numbers.
+            // The first number is in the first quarter of all numbers.
             let number = super::random() % (1 << 30) + 1;
             // If another node was faster, its number counts.
             self.put_after("state.base", Bytes::from(number.to_string()), 0).await?;
@@ -132,7 +132,7 @@ impl Open {
         Ok(ack.await.map_err(broken)?.sequence)
     }
 
-    /// Puts a message under a subject if the last one there is `after`. Returns `None` if it is another one.
+    /// Puts a message under a subject if the last message there is `after`. Returns `None` if the last one is another.
     pub(super) async fn put_after(&self, subject: &str, payload: Bytes, after: u64) -> Result<Option<u64>> {
         let message = PublishMessage::build().payload(payload).expected_last_subject_sequence(after);
         let sent = self.context.send_publish(self.subject(subject), message).await.map_err(broken)?;
@@ -168,7 +168,7 @@ impl Open {
     }
 }
 
-/// Hears what other nodes put into queues, until it is dropped. Who puts a message into a queue that it does not own says so.
+/// Listens for what other nodes put into queues, until it is dropped. A node that puts a message into a queue that it does not own announces it.
 struct Notices(AbortHandle);
 
 impl Notices {
@@ -197,7 +197,7 @@ impl Open {
     /// Tells the owner of a queue what was put into it.
     pub(super) async fn notify(&self, queue: QueueId, last: u64) {
         let subject = self.subject(&format!("notice.{}", queue.0));
-        // The owner looks by itself from time to time.
+        // If this gets lost, the owner looks by itself from time to time.
         let _lost = self.client.publish(subject, Bytes::from(last.to_string())).await;
     }
 }

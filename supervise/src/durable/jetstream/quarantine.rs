@@ -39,7 +39,7 @@ impl Open {
             self.has_given(id.queue, ack.sequence)?;
         }
         self.forget(&self.quarantine, &of_quarantine(id)).await?;
-        // It may be another node's.
+        // The queue may belong to another node.
         self.notify(id.queue, ack.sequence).await;
         Ok(())
     }

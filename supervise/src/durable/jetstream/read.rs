@@ -11,7 +11,7 @@ use tokio_stream::StreamExt;
 use super::open::Open;
 use super::{Result, broken, record};
 
-/// How many messages are asked for at a time, at first and at most. Each time twice as many, because nobody knows how large they are.
+/// How many messages are requested at a time, at first and at most. Each request doubles the number, because the sizes are not known.
 const BATCH: (usize, usize) = (8, 256);
 
 impl Open {
@@ -97,7 +97,7 @@ async fn read<I>(
             left = now;
         }
     }
-    // If that fails, it ends by itself when nobody asks it for a while.
+    // If that fails, the consumer ends by itself when it gets no request for a while.
     let _ = stream.delete_consumer(&consumer.cached_info().name).await;
     Ok(())
 }

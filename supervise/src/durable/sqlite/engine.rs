@@ -97,7 +97,7 @@ impl Engine<'_> {
         if adds && !self.make_room() {
             return Err(self.full());
         }
-        // What was accepted before is handled as long as this process lives.
+        // Messages that were accepted before are handled as long as this process lives.
         if adds && let Some(missing) = self.identity.missing() {
             let text =
                 format!("{} was deleted or replaced while it was open: end this process", missing.display());

@@ -178,7 +178,7 @@ fn con_18_a_hundred_thousand_failures_leave_a_bounded_memory() {
     assert!(super::super::super::json::json("shop", &view, &Listing::default()).len() < 64 * 1_024);
 }
 
-/// CON-12: who is near its limit and in a restart loop has one card, which says both.
+/// CON-12: an actor that is near its limit and in a restart loop has one card, which says both.
 #[test]
 fn con_12_the_card_of_a_restart_loop_says_that_the_limit_is_near() {
     let budget = |used| Budget {
@@ -237,7 +237,7 @@ fn con_12_a_limit_says_who_goes_along() {
     );
 }
 
-/// Question 9: what ended within the hour, in which handler, by which rule. The last failures are soon those of others.
+/// Question 9: which actors ended within the hour, in which handler and by which rule. The list of the last failures soon shows other actors.
 #[test]
 fn con_27_the_text_names_the_handler_and_the_rule_of_what_ended() {
     let mut collector = Collector::default();
@@ -265,7 +265,7 @@ fn con_27_the_text_names_the_handler_and_the_rule_of_what_ended() {
     assert!(!super::text("shop", &view, Duration::ZERO).contains("Ended"));
 }
 
-/// Question 10: who is not well, also beside the worst of a kind.
+/// Question 10: which actors are not well, including those that are not the worst of their kind.
 #[test]
 fn con_27_the_text_names_who_is_not_well() {
     let stuck = |key| Sight { handling: true, parked: true, pushed: 3, waiting: 2, ..at(2, "pool", key) };

@@ -50,7 +50,7 @@ fn asks(name: &'static str, key: u64, whom: &[u64], waiting: usize) -> Sight<'st
     Sight { handling: true, parked: true, pushed: 9, waiting, waits_for, ..at(2, name, key) }
 }
 
-/// CON-08: also if looks are rare: one look finds the actors in a message for a short time, and the next one for a
+/// CON-08, with rare looks: one look finds the actors in a message for a short time, and the next one for a
 /// long time.
 #[test]
 fn con_08_nobody_is_called_the_root_before_it_is_known_for_whom_it_waits() {
@@ -181,7 +181,7 @@ fn falling_behind_is_growing_for_three_looks_or_waiting_for_ten_seconds() {
     }
 }
 
-/// Rule 22.10: what is hidden by something worse, or told with another actor, is not over.
+/// Rule 22.10: a problem that a worse one hides, or that belongs to another actor's card, is not over.
 #[test]
 fn con_06_what_has_no_card_because_of_something_worse_is_still_known() {
     let mut collector = Collector::default();
