@@ -96,6 +96,8 @@ async fn the_end_of_the_system_ends_them() {
     let mut lost = system.lost_messages::<ClerkMessage>(1);
     system.terminate().await;
     assert!(lost.recv().await.is_none());
+    let mut late = system.lost_messages::<ClerkMessage>(1);
+    assert!(late.recv().await.is_none(), "it was asked for after the end");
 }
 
 #[supervise::test]

@@ -97,10 +97,16 @@ impl fmt::Debug for Kept {
 }
 
 /// The keepers of one system, by the type of what was sent. No user code runs under its lock.
-#[derive(Default)]
 pub(super) struct Keepers {
     are_some: AtomicBool,
-    by_type: Mutex<HashMap<TypeId, Arc<Keeper>>>,
+    /// `None` when the system has ended.
+    by_type: Mutex<Option<HashMap<TypeId, Arc<Keeper>>>>,
+}
+
+impl Default for Keepers {
+    fn default() -> Self {
+        Self { are_some: AtomicBool::new(false), by_type: Mutex::new(Some(HashMap::new())) }
+    }
 }
 
 impl Keepers {
@@ -120,7 +126,12 @@ impl Keepers {
                 drop_contained(refused);
             }
         };
-        let replaced = self.by_type().insert(TypeId::of::<S>(), Arc::new(Keeper { split, give: Box::new(give) }));
+        let keeper = Arc::new(Keeper { split, give: Box::new(give) });
+        // After the end nothing is kept, so `recv` finds at once that there is no sender.
+        let replaced = match &mut *self.by_type() {
+            Some(keepers) => keepers.insert(TypeId::of::<S>(), keeper),
+            None => Some(keeper),
+        };
         self.are_some.store(true, Ordering::Release);
         drop(replaced);
         LostMessages { lost, missed }
@@ -131,16 +142,16 @@ impl Keepers {
         if !self.are_some.load(Ordering::Acquire) {
             return None;
         }
-        self.by_type().get(&TypeId::of::<S>()).cloned()
+        self.by_type().as_ref()?.get(&TypeId::of::<S>()).cloned()
     }
 
     /// Drops the keepers, because the system has ended.
     pub(super) fn end(&self) {
-        let keepers = std::mem::take(&mut *self.by_type());
+        let keepers = self.by_type().take();
         drop(keepers);
     }
 
-    fn by_type(&self) -> MutexGuard<'_, HashMap<TypeId, Arc<Keeper>>> {
+    fn by_type(&self) -> MutexGuard<'_, Option<HashMap<TypeId, Arc<Keeper>>>> {
         self.by_type.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
