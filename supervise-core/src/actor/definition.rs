@@ -483,7 +483,7 @@ where
 
 /// The table of `Self` has a rule for the failure `E`.
 ///
-/// `#[supervise]` writes one impl: for each `E` that [a rule](HasOneRuleFor) names, or for every `E` where the table has
+/// `#[supervise]` writes one impl: for each `E` that [a rule](crate::HasOneRuleFor) names, or for every `E` where the table has
 /// `on(_)`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no supervision rule for the failure `{E}`",

@@ -253,7 +253,7 @@ mod tests {
     #[tokio::test]
     async fn watchers_that_take_turns_do_not_pile_up() {
         let left = left_after(|subject, watchers| {
-            for _ in 0..1_000 {
+            for _ in 0..if cfg!(miri) { 12 } else { 1_000 } {
                 for watcher in watchers {
                     subject.send_system(Watch(watcher.clone()));
                 }
@@ -273,7 +273,7 @@ mod tests {
     #[tokio::test]
     async fn what_is_asked_about_children_does_not_pile_up() {
         let left = left_after(|supervisor, _| {
-            for times in 0..20_000 {
+            for times in 0..if cfg!(miri) { 60 } else { 20_000 } {
                 for child in [ChildId(1), ChildId(2)] {
                     supervisor.send_system(ResetBackoff(child));
                     supervisor.send_system(RetryNow(child));
@@ -301,7 +301,7 @@ mod tests {
             for watcher in known {
                 subject.send_system(Unwatch(watcher.clone()));
             }
-            for _ in 0..500 {
+            for _ in 0..if cfg!(miri) { 12 } else { 500 } {
                 new.iter().chain(known).for_each(|watcher| subject.send_system(Watch(watcher.clone())));
                 new.iter().chain(known).for_each(|watcher| subject.send_system(Unwatch(watcher.clone())));
             }
