@@ -29,7 +29,7 @@ impl Configuration {
     /// The directive of this number, counted from 0 in the order given to [`new`](Self::new).
     ///
     /// # Panics
-    /// If there is no directive of this number.
+    /// If `number` is not the number of one of the directives.
     pub fn answer(&self, number: usize) -> Directive {
         self.answers[number]
     }

@@ -88,7 +88,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Also if one of the queues has an owner, if there is no queue `from`, and if `to` has messages or a quarantine.
+    /// If an actor owns `from` or `to`, if the store has no queue `from`, if `to` holds messages or has a quarantine, or if the store fails.
     pub async fn rename(&self, from: impl Into<String>, to: impl Into<String>) -> Result<(), StoreError> {
         let (from, to) = (from.into(), to.into());
         self.order(|reply| Order::Rename(from, to, reply)).await

@@ -304,7 +304,7 @@ impl MessageStore for MemoryStore {
         let Some(queue) = disk.queue(id) else { return ready(Err(refused)) };
         queue.fence += 1;
         let mark = queue.mark;
-        // If the marked message is no longer in the queue, it has ended and is not under way.
+        // A marked message that has left the queue was handled: it is not under way.
         let begun = mark.begun.filter(|begun| queue.waiting.contains_key(begun));
         ready(Ok(Claim {
             queue: id,

@@ -127,7 +127,7 @@ impl Keepers {
             }
         };
         let keeper = Arc::new(Keeper { split, give: Box::new(give) });
-        // After the end nothing is kept, so `recv` finds at once that there is no sender.
+        // After the system's end the keeper is dropped here, and `recv` returns `None` at once.
         let replaced = match &mut *self.by_type() {
             Some(keepers) => keepers.insert(TypeId::of::<S>(), keeper),
             None => Some(keeper),

@@ -306,7 +306,7 @@ impl Link {
             state.kept.asks.iter().filter(|(_, pending)| pending.is_abandoned()).map(|(ask, _)| *ask).collect();
         let given_up: Vec<Pending> = abandoned.iter().filter_map(|ask| state.kept.asks.remove(ask)).collect();
         for asks in abandoned.chunks(GIVEN_UP) {
-            // An error means that there is no association.
+            // An error means that the association is over.
             let _over = state.association.send(Frame::Note(bytes(&Note::GivenUp { asks: asks.to_vec() })));
         }
         state.association.forget_asks(abandoned);

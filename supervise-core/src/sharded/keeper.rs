@@ -268,7 +268,7 @@ async fn let_one_go<K: ShardKey, A: RemoteActor>(
         }
         reply.answer(());
     };
-    // The asker waits no longer than this. If this time is over first, the asker learns that there is no answer.
+    // The asker waits for the same time. After it, `reply` is dropped, which tells the asker.
     let _given_up = tokio::time::timeout(region.handover, gone).await;
 }
 

@@ -125,7 +125,7 @@ impl<K: ShardKey, A: RemoteActor> Actor for Route<K, A> {
             }
             _ => match self.region.actors.get_or_spawn(self.key.clone()) {
                 Ok(actor) => pass_on(message, actor.actor_ref(), ctx).await,
-                // The owner is stopping, or there is no room for another actor.
+                // The owner is stopping, or this node has as many actors as its limit allows.
                 Err(_) => lose(message, DeadLetterReason::Stopped, ctx),
             },
         }

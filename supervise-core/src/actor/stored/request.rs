@@ -102,7 +102,7 @@ impl<'a, A: Actor> HandOver<'a, A> {
         HandedOver { outlet, owner: None, kind, body, accepted_at: SystemTime::now(), key, held, is_told }
     }
 
-    /// Hands the message over to the store now. If there is no room, the error is the message.
+    /// Hands the message over to the store now, or returns the message as the error if the store has no room for it.
     fn at_once(self) -> Result<(), A::Message> {
         let outlet = Arc::clone(&self.outlet);
         outlet.inbox.hand_over(self.into_handed_over()).map_err(|refused| {

@@ -44,7 +44,7 @@ pub enum StartError {
     /// The name is invalid.
     #[error("cannot start an actor system: {0}")]
     InvalidName(InvalidName),
-    /// There is no tokio runtime to run on.
+    /// The call is outside a tokio runtime.
     #[error(
         "cannot start an actor system: there is no tokio runtime here; start it within `#[tokio::main]`, \
          `#[tokio::test]` or `Runtime::block_on`"

@@ -34,7 +34,7 @@ impl NodeCore {
             (Some(link), _) => link,
             (None, Input::Appeared(_) | Input::Received(Packet::Hello { .. })) => self.link(&peer),
             (None, Input::Received(Packet::Frames { to, from, .. })) => {
-                // If there is no room, the peer's patience ends its association.
+                // If the engine takes no more packets, the peer ends the association itself, after its `patience`.
                 let _full = self.transport.send(&peer, encode(&Packet::Goodbye { to: *from, from: *to }));
                 return;
             }

@@ -42,7 +42,7 @@ impl Node {
     ///
     /// # Errors
     ///
-    /// If there is no such node or actor, or the actor is not an `A`, or its node does not serve the type.
+    /// If the node or the actor does not exist, the actor is not an `A`, or its node does not serve the type.
     ///
     /// # Cancel safety
     ///

@@ -27,7 +27,7 @@ struct Stage {
     sent: Mutex<Option<UnboundedSender<Sent>>>,
     /// `open` never returns.
     hangs: bool,
-    /// How many packets it takes. Then there is no room.
+    /// How many more packets it accepts.
     room: AtomicUsize,
 }
 
