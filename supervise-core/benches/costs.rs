@@ -69,6 +69,18 @@ const WORKLOADS: [Workload; 15] = [
     ours("restart by Err", 2.0, 7_860),
 ];
 
+/// With the feature `timing`, while one in 64 messages is timed.
+const TIMED: &[Workload] = if cfg!(feature = "timing") {
+    &[
+        ours("timed tell", 0.0, 240),
+        ours("timed tell, async handler", 0.0, 440),
+        ours("timed ask", 1.0, 2_610),
+        ours("timed ping-pong", 0.0, 690),
+    ]
+} else {
+    &[]
+};
+
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
     let done = match &arguments[..] {
@@ -102,7 +114,7 @@ fn report(with_instructions: bool) -> Result<(), Box<dyn Error>> {
     println!(
         "| workload | allocations | limit | bytes allocated | instructions | limit |\n|---|---|---|---|---|---|"
     );
-    for Workload { name, limits } in WORKLOADS {
+    for Workload { name, limits } in WORKLOADS.iter().chain(TIMED) {
         let (short, long) = (measure(|| run(name, OPERATIONS)), measure(|| run(name, 2 * OPERATIONS)));
         let allocations = per_operation(short.count_total, long.count_total);
         let bytes = per_operation(short.bytes_total, long.bytes_total);
@@ -118,7 +130,7 @@ fn report(with_instructions: bool) -> Result<(), Box<dyn Error>> {
         if let Some(limits) = limits
             && (allocations > limits.allocations + 0.005 || instructions > Some(limits.instructions))
         {
-            too_much.push(name);
+            too_much.push(*name);
         }
     }
     let idle = measure(|| run("idle", IDLE));
@@ -164,7 +176,11 @@ fn run(workload: &str, operations: u32) {
             _ => {}
         }
         let system = ActorSystem::new("costs");
-        match workload {
+        #[cfg(feature = "timing")]
+        if workload.starts_with("timed ") {
+            system.time_messages(64);
+        }
+        match workload.trim_start_matches("timed ") {
             "tell" => tell(&system, operations, || Work::Add).await,
             "tell, async handler" => tell(&system, operations, || Work::AddSoon).await,
             "send, bounded" => send(&system, operations).await,

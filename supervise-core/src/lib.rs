@@ -88,6 +88,9 @@ pub use observe::{
     DeadLetter, DeadLetterReason, Event, EventStream, Events, Interest, Intervention, LastFailure, Lives,
     LostMessage, LostMessages, Tally,
 };
+#[cfg(feature = "timing")]
+#[doc(hidden)]
+pub use observe::{TIME_BOUNDS, TimeBuckets, Times};
 pub use shutdown::{CoordinatedShutdown, NotStopped, ShutdownTask, TaskOutcome};
 pub use shutdown_plan::{
     AddTaskError, InvalidPhases, InvalidShutdown, Phase, ShutdownError, ShutdownReason, ShutdownSettings,

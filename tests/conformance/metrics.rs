@@ -4,4 +4,5 @@ mod again;
 mod board;
 mod exporter;
 mod scrape;
+mod times;
 mod truth;

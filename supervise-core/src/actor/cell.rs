@@ -152,6 +152,9 @@ pub(crate) trait AnyCell: Any + Send + Sync {
     fn pending(&self) -> usize;
     /// What the mailbox is like now.
     fn vitals(&self) -> Vitals;
+    /// Times the next message, if messages are timed.
+    #[cfg(feature = "timing")]
+    fn time_next(&self);
     /// Parks the task after a turn, or returns it if there is more to do.
     fn park(&self, task: Task) -> Result<(), Task>;
     fn unpark(&self) -> Option<Task>;
@@ -213,6 +216,11 @@ impl<M: Send + 'static> AnyCell for Cell<M> {
 
     fn vitals(&self) -> Vitals {
         self.mailbox.vitals()
+    }
+
+    #[cfg(feature = "timing")]
+    fn time_next(&self) {
+        self.mailbox.time(self.core.system.observer().times_one_in(), true);
     }
 
     fn park(&self, task: Task) -> Result<(), Task> {

@@ -219,6 +219,22 @@ impl ActorSystem {
         self.core.observer.start_spans(level, asks_as_children);
     }
 
+    /// From now on, one in `one_in` messages is timed at each actor that is spawned or [told](crate::Glimpse::time_next) to, or
+    /// none if that is 0. Rule
+    /// [24.6](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-24.6).
+    #[cfg(feature = "timing")]
+    #[doc(hidden)]
+    pub fn time_messages(&self, one_in: u32) {
+        self.core.observer.time_messages(one_in);
+    }
+
+    /// How long messages waited and were handled, by type and handler, since messages were first timed.
+    #[cfg(feature = "timing")]
+    #[doc(hidden)]
+    pub fn message_times(&self) -> Vec<crate::observe::Times> {
+        self.core.observer.times()
+    }
+
     /// Counts what happens to the actors of each type, as long as the tally lives. Each spawn costs no more than
     /// that count in addition. Rule
     /// [24.2](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-24.2).

@@ -96,6 +96,13 @@ impl Glimpse {
         self.vitals.waiting
     }
 
+    /// Times its next message, if messages of its system [are timed](ActorSystem::time_messages).
+    #[cfg(feature = "timing")]
+    #[doc(hidden)]
+    pub fn time_next(&self) {
+        self.actor.0.time_next();
+    }
+
     /// How many messages are in its stash. Known with the feature `observe`; otherwise 0.
     pub fn stashed(&self) -> usize {
         self.actor.core().stashed()

@@ -67,6 +67,7 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
         // Those that were set aside or come from elsewhere count as pushed once more, so that they are handled once more.
         let more = u32::try_from(messages.len().saturating_sub(taken)).unwrap_or(u32::MAX);
         lanes.pushed = lanes.pushed.wrapping_add(more);
+        lanes.user.shift_marks(messages.len());
         for message in messages.into_iter().rev() {
             lanes.user.push_front(message);
         }

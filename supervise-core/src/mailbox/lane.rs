@@ -13,6 +13,10 @@ use std::cell::Cell;
 use std::collections::VecDeque;
 use std::fmt;
 
+#[cfg(feature = "timing")]
+use super::sample::Mark;
+use super::sample::Marks;
+
 /// A message or a control.
 #[derive(Debug)]
 pub(crate) enum Entry<M, C> {
@@ -27,6 +31,7 @@ pub(crate) struct Lane<M, C> {
     messages: VecDeque<Cell<M>>,
     /// Allocated with the first control.
     between: Option<Box<Between<C>>>,
+    marks: Marks,
 }
 
 #[derive(Debug)]
@@ -38,7 +43,7 @@ struct Between<C> {
 
 impl<M, C> Lane<M, C> {
     pub(crate) fn new() -> Self {
-        Self { messages: VecDeque::new(), between: None }
+        Self { messages: VecDeque::new(), between: None, marks: Marks::default() }
     }
 
     /// How many messages there are.
@@ -52,13 +57,37 @@ impl<M, C> Lane<M, C> {
         self.between.as_ref().map_or(0, |between| between.controls.len())
     }
 
-    /// Swaps the contents with those of `other`.
+    /// Swaps the contents with those of `other`, which gets the marks too.
     #[inline]
     pub(crate) fn swap(&mut self, other: &mut Self) {
         std::mem::swap(&mut self.messages, &mut other.messages);
         if self.between.is_some() || other.between.is_some() {
             std::mem::swap(&mut self.between, &mut other.between);
         }
+        self.marks.pass_to(&mut other.marks, other.messages.len());
+    }
+
+    /// Marks the message that is pushed next.
+    pub(super) fn mark_next(&mut self, weight: u32) {
+        self.marks.push(self.messages.len(), weight);
+    }
+
+    /// This many messages are going to be put before the others.
+    pub(super) fn shift_marks(&mut self, messages: usize) {
+        self.marks.pushed_front(messages);
+    }
+
+    /// Whether the first message is timed.
+    #[cfg(feature = "timing")]
+    #[inline]
+    pub(crate) fn is_marked(&self) -> bool {
+        self.marks.is_next(self.messages.len())
+    }
+
+    /// The mark of the first message, which [is timed](Self::is_marked).
+    #[cfg(feature = "timing")]
+    pub(crate) fn take_mark(&mut self) -> Option<Mark> {
+        self.marks.take()
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -23,6 +23,7 @@ mod lane;
 #[cfg(all(test, supervise_loom))]
 mod loom_tests;
 mod push;
+mod sample;
 mod senders;
 mod system_lane;
 mod take;
@@ -34,6 +35,7 @@ pub(crate) use self::close::SendersToWake;
 pub use self::kind::{MailboxKind, Overflow};
 pub(crate) use self::lane::{Entry, Lane};
 pub(crate) use self::push::{Pushed, SendGuard};
+use self::sample::Sampler;
 use self::senders::Bound;
 pub(crate) use self::system_lane::SystemLane;
 pub(crate) use self::vitals::Vitals;
@@ -77,6 +79,8 @@ struct Lanes<M, C, S, R> {
     /// How many messages were pushed and neither displaced another one, nor were given to a successor or back unhandled at the end.
     /// It wraps.
     pushed: u32,
+    /// Which of them are timed.
+    sampler: Sampler,
     /// Only messages take up room.
     user: Lane<M, C>,
     /// The runner, while it has nothing to do.
@@ -128,6 +132,7 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
             closed: Closed::default(),
             guarded: bound.is_some(),
             pushed: 0,
+            sampler: Sampler::OFF,
             bound,
         };
         Self {
@@ -200,9 +205,26 @@ impl<M, C, S, R> Lanes<M, C, S, R> {
     /// Puts the message into the lane. Returns the runner if it waited for the lane.
     #[inline]
     fn enqueue(&mut self, message: M) -> Option<R> {
-        self.pushed = self.pushed.wrapping_add(1);
+        self.count();
         self.user.push(message);
         self.called()
+    }
+
+    /// Counts the message that is about to be pushed, and marks it if it is timed.
+    #[inline]
+    fn count(&mut self) {
+        self.pushed = self.pushed.wrapping_add(1);
+        if self.sampler.chooses() {
+            self.mark();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn mark(&mut self) {
+        if let Some(weight) = self.sampler.weight() {
+            self.user.mark_next(weight);
+        }
     }
 }
 

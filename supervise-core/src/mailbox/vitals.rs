@@ -39,6 +39,20 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
         self.entered.load(Ordering::Relaxed)
     }
 
+    /// From now on, one in `one_in` messages is timed, or none if that is 0. `first`: and the next one. A mailbox that displaces
+    /// messages is not timed.
+    #[cfg(feature = "timing")]
+    pub(crate) fn time(&self, one_in: u32, first: bool) {
+        self.lock().sampler.arm(if self.displaces { 0 } else { one_in }, first);
+    }
+
+    /// The weight of a message that did not come through the lane, if it is to be timed.
+    #[cfg(feature = "timing")]
+    pub(crate) fn times_another(&self) -> Option<u32> {
+        let mut lanes = self.lock();
+        if lanes.sampler.chooses() { lanes.sampler.weight() } else { None }
+    }
+
     /// What the mailbox is like now.
     pub(crate) fn vitals(&self) -> Vitals {
         let lanes = self.lock();

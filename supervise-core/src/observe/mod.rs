@@ -20,6 +20,8 @@ mod recent;
 pub(crate) mod spans;
 mod tally;
 mod thinned;
+#[cfg(feature = "timing")]
+mod timing;
 
 use std::any::Any;
 use std::fmt::Display;
@@ -45,6 +47,10 @@ pub(crate) use self::tally::Life;
 use self::tally::Tallied;
 pub use self::tally::{Lives, Tally};
 use self::thinned::{Alike, DeadLetterLines, Kind, Line};
+#[cfg(feature = "timing")]
+pub(crate) use self::timing::Took;
+#[cfg(feature = "timing")]
+pub use self::timing::{TIME_BOUNDS, TimeBuckets, Times};
 use crate::base::{ActorPath, Uid, contained, contained_silently};
 use crate::failure::{Failure, cut, text_of};
 use crate::supervision::{LogLevel, Note, Outcome, Standing, Strategy, Time};
@@ -59,6 +65,8 @@ pub(crate) struct Observer {
     keepers: Keepers,
     #[cfg(feature = "spans")]
     spans: spans::Spans,
+    #[cfg(feature = "timing")]
+    timing: timing::Timing,
 }
 
 /// What else is known about a note.
@@ -107,6 +115,8 @@ impl Observer {
             keepers: Keepers::default(),
             #[cfg(feature = "spans")]
             spans: spans::Spans::default(),
+            #[cfg(feature = "timing")]
+            timing: timing::Timing::default(),
         }
     }
 
@@ -141,6 +151,31 @@ impl Observer {
         origins: impl Iterator<Item = spans::Origin>,
     ) -> Option<tracing::Span> {
         self.spans.begin(about, origins)
+    }
+
+    /// From now on, one in `one_in` messages is timed, or none if that is 0.
+    #[cfg(feature = "timing")]
+    pub(crate) fn time_messages(&self, one_in: u32) {
+        self.timing.time(one_in);
+    }
+
+    /// Of how many messages one is timed. 0: none is.
+    #[cfg(feature = "timing")]
+    #[inline]
+    pub(crate) fn times_one_in(&self) -> u32 {
+        self.timing.one_in()
+    }
+
+    /// A message was timed.
+    #[cfg(feature = "timing")]
+    pub(crate) fn took(&self, took: Took) {
+        self.timing.took(took);
+    }
+
+    /// What was found so far.
+    #[cfg(feature = "timing")]
+    pub(crate) fn times(&self) -> Vec<Times> {
+        self.timing.times()
     }
 
     /// Whether a subscriber, a tally or the log may be told of a note.

@@ -12,6 +12,7 @@ use supervise_core::{
 use super::books::Books;
 use super::paths::Paths;
 use super::series::{self, describe};
+use super::times::Times;
 use super::wraps::Wraps;
 use crate::marks::Marks;
 use crate::sight::Sight;
@@ -34,6 +35,7 @@ pub struct Meter {
     marks: Marks,
     wraps: Wraps,
     paths: Paths,
+    times: Times,
     books: Books,
     /// How many messages the actors of each type have handled, including those that have ended.
     messages: HashMap<&'static str, u64>,
@@ -56,7 +58,8 @@ struct Found {
 }
 
 impl Meter {
-    pub(super) fn new(system: &ActorSystem, paths: Vec<Selection>) -> Self {
+    pub(super) fn new(system: &ActorSystem, paths: Vec<Selection>, times: Times) -> Self {
+        times.begin(system);
         let mut books = Books::new(system.name());
         books.add(series::MISSED, Vec::new(), 0);
         let mut meter = Self {
@@ -66,6 +69,7 @@ impl Meter {
             marks: Marks::default(),
             wraps: Wraps::default(),
             paths: Paths::new(paths),
+            times,
             books,
             messages: HashMap::new(),
             took: Duration::ZERO,
@@ -78,6 +82,7 @@ impl Meter {
     fn begin_here(&mut self) {
         self.enter_lives();
         self.see_all();
+        self.times.enter(&self.system, &mut self.books);
         self.books.begin_here();
     }
 
@@ -96,6 +101,7 @@ impl Meter {
         // next one.
         self.enter_lives();
         let types = self.see_all();
+        self.times.enter(&self.system, &mut self.books);
         if !self.system.has_terminated() {
             self.enter_gauges(&types);
             self.took = began.elapsed();
@@ -146,8 +152,11 @@ impl Meter {
         self.marks.begin();
         self.wraps.begin();
         self.paths.begin();
-        let Self { system, marks, wraps, paths, books, .. } = self;
+        let Self { system, marks, wraps, paths, books, times, .. } = self;
         system.look(|glimpse| {
+            if times.is_on() {
+                glimpse.time_next();
+            }
             let sight = Sight::of(glimpse, None);
             let actor = label(sight.actor_type);
             let found = types.entry(actor).or_default();
@@ -233,6 +242,13 @@ impl Meter {
     }
 }
 
+/// No message is timed any more.
+impl Drop for Meter {
+    fn drop(&mut self) {
+        self.times.end(&self.system);
+    }
+}
+
 impl fmt::Debug for Meter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Meter").field("system", &self.system).finish_non_exhaustive()
@@ -240,7 +256,7 @@ impl fmt::Debug for Meter {
 }
 
 /// A type's path, without its parameters.
-fn label(type_name: &'static str) -> &'static str {
+pub(super) fn label(type_name: &'static str) -> &'static str {
     match type_name.split_once('<') {
         Some((path, _)) if !path.is_empty() => path,
         _ => type_name,

@@ -1,12 +1,13 @@
 //! Metrics of a running system, for the recorder that the program installs: Prometheus, `StatsD`, OpenTelemetry. Feature `metrics`.
 //!
-//! Rules 24.1, 24.2, 24.3, 24.4 and 24.5. [`docs::metrics`](crate::docs::metrics) lists the metrics, and says what to alert on.
+//! Rules 24.1, 24.2, 24.3, 24.4, 24.5 and 24.6. [`docs::metrics`](crate::docs::metrics) lists the metrics, and says what to alert on.
 
 mod books;
 mod meter;
 mod paths;
 mod running;
 mod series;
+mod times;
 mod wraps;
 
 use std::fmt;
@@ -18,6 +19,8 @@ use supervise_core::{ActorSystem, InvalidSelection, Selection};
 pub use self::meter::Meter;
 pub use self::running::Running;
 pub use self::series::{Kind, SERIES, Series};
+use self::times::Times;
+pub use self::times::Timing;
 
 /// From one look to the next, unless the program says otherwise.
 const INTERVAL: Duration = Duration::from_secs(10);
@@ -48,12 +51,13 @@ pub struct Metrics {
     system: ActorSystem,
     interval: Duration,
     paths: Vec<Selection>,
+    timing: Timing,
 }
 
 impl Metrics {
     /// The metrics of this system. Nothing is measured yet.
     pub fn of(system: &ActorSystem) -> Self {
-        Self { system: system.clone(), interval: INTERVAL, paths: Vec::new() }
+        Self { system: system.clone(), interval: INTERVAL, paths: Vec::new(), timing: Timing::default() }
     }
 
     /// Looks this often, and not every ten seconds. A look at a large system takes long: whatever the interval is,
@@ -75,6 +79,12 @@ impl Metrics {
         Ok(self)
     }
 
+    /// Times these messages, and not [one in 64](Timing::default), for `supervise_mailbox_seconds` and `supervise_handling_seconds`.
+    /// Rule [24.6](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-24.6).
+    pub fn timing(self, timing: Timing) -> Self {
+        Self { timing, ..self }
+    }
+
     /// Measures on a thread of its own, until the system ends or [`Running::stop`] is called.
     ///
     /// # Errors
@@ -87,7 +97,7 @@ impl Metrics {
     /// Returns a meter that measures only when it is told to: in a test, or in a task of the program. The recorder
     /// is that of the thread that looks.
     pub fn by_hand(self) -> Meter {
-        Meter::new(&self.system, self.paths)
+        Meter::new(&self.system, self.paths, Times::new(self.timing))
     }
 }
 

@@ -26,13 +26,16 @@ pub enum Kind {
     Gauge,
     /// It has many values.
     Histogram,
+    /// A histogram as Prometheus stores it, in counters: `_bucket`, with the label `le`, and `_count`. The buckets are the same in all
+    /// programs.
+    Buckets,
 }
 
 const fn series(name: &'static str, kind: Kind, labels: &'static [&'static str], help: &'static str) -> Series {
     Series { name, kind, labels, help }
 }
 
-use Kind::{Counter, Gauge, Histogram};
+use Kind::{Buckets, Counter, Gauge, Histogram};
 
 pub(super) const ACTORS: Series =
     series("supervise_actors", Gauge, &["actor", "state"], "Actors that have not ended, by state.");
@@ -70,6 +73,26 @@ pub(super) const HANDLING: Series = series(
     &["actor"],
     "For how long an actor has been in the same message at least, the worst.",
 );
+pub(super) const WAITED: Series = series(
+    "supervise_mailbox_seconds",
+    Buckets,
+    &["actor"],
+    "How long messages waited in the mailbox, estimated from a sample.",
+);
+pub(super) const WAITED_BUCKET: Series =
+    series("supervise_mailbox_seconds_bucket", Counter, &["actor", "le"], WAITED.help);
+pub(super) const WAITED_COUNT: Series =
+    series("supervise_mailbox_seconds_count", Counter, WAITED.labels, WAITED.help);
+pub(super) const HANDLED: Series = series(
+    "supervise_handling_seconds",
+    Buckets,
+    &["actor", "handler"],
+    "How long handlers took, awaits included, estimated from a sample.",
+);
+pub(super) const HANDLED_BUCKET: Series =
+    series("supervise_handling_seconds_bucket", Counter, &["actor", "handler", "le"], HANDLED.help);
+pub(super) const HANDLED_COUNT: Series =
+    series("supervise_handling_seconds_count", Counter, HANDLED.labels, HANDLED.help);
 pub(super) const BUSY: Series = series(
     "supervise_handling_actors",
     Gauge,
@@ -143,6 +166,8 @@ pub const SERIES: &[Series] = &[
     MAILBOX_MAX,
     OLDEST,
     HANDLING,
+    WAITED,
+    HANDLED,
     BUSY,
     STUCK,
     BLOCKING,
@@ -161,12 +186,14 @@ pub const SERIES: &[Series] = &[
 
 /// Tells the recorder the help texts.
 pub(super) fn describe() {
-    for &Series { name, kind, help, .. } in SERIES {
+    let buckets = [WAITED_BUCKET, WAITED_COUNT, HANDLED_BUCKET, HANDLED_COUNT];
+    for &Series { name, kind, help, .. } in SERIES.iter().chain(&buckets) {
         let unit = if name.ends_with("_seconds") { Unit::Seconds } else { Unit::Count };
         match kind {
             Counter => describe_counter!(name, unit, help),
             Gauge => describe_gauge!(name, unit, help),
             Histogram => describe_histogram!(name, unit, help),
+            Buckets => {}
         }
     }
 }

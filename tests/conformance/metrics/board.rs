@@ -16,7 +16,11 @@ fn read(path: &str) -> String {
 fn series(name: &str) -> Option<&'static Series> {
     SERIES.iter().find(|series| {
         let rest = name.strip_prefix(series.name);
-        rest == Some("") || series.kind == Kind::Histogram && matches!(rest, Some("_sum" | "_count"))
+        match series.kind {
+            Kind::Histogram => matches!(rest, Some("_sum" | "_count")),
+            Kind::Buckets => matches!(rest, Some("_bucket" | "_count")),
+            _ => rest == Some(""),
+        }
     })
 }
 
@@ -47,7 +51,8 @@ fn check(expression: &str) -> Vec<&'static str> {
     assert!(!used.is_empty(), "no metric in {expression}");
     for label in labels(expression) {
         for series in &used {
-            let has = label == "system" || series.labels.contains(&label);
+            let has = ["system", if series.kind == Kind::Buckets { "le" } else { "system" }].contains(&label)
+                || series.labels.contains(&label);
             assert!(has, "{} has no label {label}: {expression}", series.name);
         }
     }

@@ -79,6 +79,17 @@ fn con_29_each_metric_is_scraped_with_its_name_kind_help_and_labels() {
         tokio::time::timeout(PATIENCE, metrics.ended()).await.expect("the thread ends with the system");
         let scrape = tokio::task::spawn_blocking(move || scrape(free)).await.unwrap();
         for series in SERIES {
+            if series.kind == Kind::Buckets {
+                for (suffix, extra) in [("bucket", ",le=\"+Inf\""), ("count", "")] {
+                    let name = format!("{}_{suffix}", series.name);
+                    assert_eq!(scrape.kinds.get(&name).map(String::as_str), Some("counter"), "{name}");
+                    assert_eq!(scrape.help.get(&name).map(String::as_str), Some(series.help), "{name}");
+                    let handler = if series.labels.contains(&"handler") { ",handler=\"jam\"" } else { "" };
+                    // The first message after the first look.
+                    scrape.expect(&format!("{name}{{actor=\"Till\"{handler}{extra}}}"), 1.0);
+                }
+                continue;
+            }
             let kind = match series.kind {
                 Kind::Counter => "counter",
                 Kind::Gauge => "gauge",

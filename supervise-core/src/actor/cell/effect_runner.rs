@@ -10,6 +10,7 @@ mod set_aside;
 mod slices;
 #[cfg(feature = "spans")]
 mod spans;
+mod timing;
 mod turn;
 
 use std::sync::Arc;
@@ -60,6 +61,8 @@ pub(super) struct EffectRunner<A: Actor> {
     timers: Option<Box<Timers>>,
     #[cfg(feature = "spans")]
     spanned: Option<Box<spans::Spanned>>,
+    #[cfg(feature = "timing")]
+    timed: timing::Timed,
     /// State that few actors need and that handling a message does not read. Allocated when first needed.
     rare: Option<Box<Rare<A::Message>>>,
     /// The call that the protocol wants.
@@ -182,6 +185,8 @@ impl<A: Actor> EffectRunner<A> {
             timers: None,
             #[cfg(feature = "spans")]
             spanned: None,
+            #[cfg(feature = "timing")]
+            timed: timing::Timed::default(),
             rare: settings.map(|settings| Box::new(Rare::new(Some(settings)))),
             call: None,
             accepts: false,

@@ -161,6 +161,11 @@ impl<M: Send + 'static> Cell<M> {
         if own.is_some() || cell.core.system.ask_timeout().is_some() {
             cell.limit_asks(own);
         }
+        #[cfg(feature = "timing")]
+        match cell.core.system.observer().times_one_in() {
+            0 => {}
+            one_in => cell.mailbox.time(one_in, false),
+        }
         cell
     }
 }

@@ -72,6 +72,7 @@ impl<A: Actor> EffectRunner<A> {
     /// Gathers a message. Returns whether the batch is full. It also counts as full if the mailbox has no
     /// room for more.
     pub(in crate::actor::cell) fn gather(&mut self, message: A::Message, how: Batching) -> bool {
+        self.times_no_more();
         let stashed = self.aside().stash.len();
         let room = match self.aside().gathered {
             Some(_) => None,

@@ -48,6 +48,7 @@ impl<A: Actor> EffectRunner<A> {
     /// Takes the [message](Self::has_message) that waits first.
     #[inline]
     pub(in crate::actor::cell) fn take_message(&mut self) -> A::Message {
+        self.times_next();
         if A::BATCHES {
             // The message may join a batch. Until that is known, it takes up room in the mailbox: see `begun`.
             return self.user.take_first();

@@ -126,6 +126,7 @@ impl<A: Actor> Runner<A> {
 
     /// Stashes a message that did not come through the lane, or handles it.
     pub(super) fn admit(&mut self, message: A::Message) -> Next {
+        self.effects.times_another();
         let (instance, ctx, effects) = self.parts();
         effects.cell.mailbox.set_handling(true);
         let interrupt = contained(|| match admit(instance, ctx, effects, message) {
@@ -171,6 +172,7 @@ impl<A: Actor> Runner<A> {
         self.effects.cell.mailbox.set_handling(true);
         #[cfg(feature = "spans")]
         self.effects.begin_span_of_batch();
+        self.effects.times_another();
         UserCode::Batch
     }
 
@@ -283,6 +285,7 @@ impl<A: Actor> Runner<A> {
     pub(super) fn handled(&mut self, outcome: UserCodeResult) {
         #[cfg(feature = "spans")]
         self.effects.end_span(&outcome);
+        self.effects.ends_timing();
         if matches!(outcome, Ok(Ok(())))
             && !self.effects.parked
             && self.effects.aside.is_none()
@@ -429,6 +432,7 @@ pub(super) fn admit<A: Actor>(
     if A::is_skipped(&message) {
         #[cfg(feature = "spans")]
         effects.forget_origin();
+        effects.times_no_more();
         effects.skip(message);
         return ControlFlow::Continue(());
     }
@@ -436,6 +440,7 @@ pub(super) fn admit<A: Actor>(
     if const { A::DURABLE.is_some() } && !super::may_begin::<A>(&mut message) {
         #[cfg(feature = "spans")]
         effects.forget_origin();
+        effects.times_no_more();
         crate::base::drop_contained(message);
         return ControlFlow::Continue(());
     }
@@ -443,6 +448,7 @@ pub(super) fn admit<A: Actor>(
     if A::BATCHES && effects.comes_after_batch(batching) {
         #[cfg(feature = "spans")]
         effects.origin_comes_after_batch();
+        effects.times_no_more();
         effects.put_after_batch(message);
         return ControlFlow::Break(Interrupt::Batch);
     }
@@ -459,11 +465,13 @@ pub(super) fn admit<A: Actor>(
             }
             #[cfg(feature = "spans")]
             effects.forget_origin();
+            effects.times_no_more();
             return ControlFlow::Break(Interrupt::Unwanted(message));
         }
         Err(payload) => {
             #[cfg(feature = "spans")]
             effects.forget_origin();
+            effects.times_no_more();
             let failure = Failure::panic(payload).left(Some(During::StashWhile));
             drop_because(AskError::Failed(failure.clone()), message);
             return ControlFlow::Break(Interrupt::Back(Ok(Err(failure))));
@@ -529,6 +537,7 @@ fn handle<A: Actor>(
         ControlFlow::Break(Ok(())) if !ctx.has_news() && effects.aside.is_none() && !A::KEEPS_REPLIES => {
             #[cfg(feature = "spans")]
             effects.end_span(&Ok(Ok(())));
+            effects.ends_timing();
             ControlFlow::Continue(())
         }
         ControlFlow::Break(outcome) => ControlFlow::Break(Interrupt::Back(Ok(outcome))),

@@ -1,0 +1,175 @@
+//! Which messages are timed, and since when they wait. Feature `timing`.
+//!
+//! 1. A message is chosen before anything is known about it: the first one after a [look](Sampler::arm) always, and one at random
+//!    of each `n` after it, so that each of these is chosen with the probability `1 / n`, whatever the pattern of messages. The weight of a
+//!    chosen message is the inverse of its probability. So the sum of the weights of some kind of messages is, on average, how many of
+//!    that kind there are.
+//! 2. A message that is not chosen costs a subtraction and a comparison on each side. The clock is read for chosen ones only.
+//! 3. A mark stands beside its message, not in it, so messages keep their size.
+
+#[cfg(feature = "timing")]
+pub(crate) use self::kept::Mark;
+pub(crate) use self::kept::{Marks, Sampler};
+
+#[cfg(feature = "timing")]
+mod kept {
+    use std::collections::VecDeque;
+
+    use tokio::time::Instant;
+
+    /// A message that is timed.
+    #[derive(Debug, Clone, Copy)]
+    pub(crate) struct Mark {
+        /// How many messages are before it.
+        at: usize,
+        pub(crate) since: Instant,
+        pub(crate) weight: u32,
+    }
+
+    /// Chooses the messages of one mailbox: at random, one of each `one_in`.
+    #[derive(Debug)]
+    pub(crate) struct Sampler {
+        /// The message is chosen that makes this 0.
+        left: u32,
+        /// How many messages come after it before the next ones to choose from.
+        rest: u32,
+        /// The weight of that message. 0: nothing is timed.
+        weight: u32,
+        one_in: u32,
+    }
+
+    impl Sampler {
+        pub(crate) const OFF: Self = Self { left: 0, rest: 0, weight: 0, one_in: 0 };
+
+        /// Chooses one of each `one_in` messages from now on, and none if it is 0. `first`: and the first one.
+        pub(crate) fn arm(&mut self, one_in: u32, first: bool) {
+            *self = Self::OFF;
+            if one_in > 0 {
+                *self = Self { one_in, ..Self::OFF };
+                if first {
+                    (self.left, self.weight) = (1, 1);
+                } else {
+                    self.draw();
+                }
+            }
+        }
+
+        fn draw(&mut self) {
+            let before = fastrand::u32(..self.one_in);
+            self.left = self.rest + before + 1;
+            self.rest = self.one_in - before - 1;
+            self.weight = self.one_in;
+        }
+
+        /// Counts a message. Returns whether it may be chosen.
+        #[inline]
+        pub(crate) fn chooses(&mut self) -> bool {
+            self.left = self.left.wrapping_sub(1);
+            self.left == 0
+        }
+
+        /// The weight of the message that may be chosen.
+        pub(crate) fn weight(&mut self) -> Option<u32> {
+            let weight = self.weight;
+            if weight > 0 {
+                self.draw();
+            }
+            (weight > 0).then_some(weight)
+        }
+    }
+
+    /// The marks of a lane.
+    #[derive(Debug, Default)]
+    pub(crate) struct Marks {
+        /// The message is marked before which this many messages are left, itself included. 0: none is.
+        next: usize,
+        /// Allocated with the first mark.
+        waiting: Option<Box<VecDeque<Mark>>>,
+    }
+
+    impl Marks {
+        /// Marks the message that comes after `before` others.
+        pub(crate) fn push(&mut self, before: usize, weight: u32) {
+            let mark = Mark { at: before, since: Instant::now(), weight };
+            self.waiting.get_or_insert_default().push_back(mark);
+        }
+
+        /// This many messages were put before all others.
+        pub(crate) fn pushed_front(&mut self, messages: usize) {
+            for mark in self.waiting.iter_mut().flat_map(|marks| marks.iter_mut()) {
+                mark.at += messages;
+            }
+        }
+
+        /// Gives the marks to the lane that gets all messages: this many.
+        #[inline]
+        pub(crate) fn pass_to(&mut self, other: &mut Self, messages: usize) {
+            if self.waiting.is_some() {
+                self.pass(other, messages);
+            }
+        }
+
+        #[cold]
+        fn pass(&mut self, other: &mut Self, messages: usize) {
+            std::mem::swap(self, other);
+            // What is left of earlier marks belongs to messages that are gone.
+            if let Some(marks) = &mut self.waiting {
+                marks.clear();
+            }
+            self.next = 0;
+            for mark in other.waiting.iter_mut().flat_map(|marks| marks.iter_mut()) {
+                mark.at = messages - mark.at;
+            }
+            other.find_next();
+        }
+
+        fn find_next(&mut self) {
+            self.next = self.waiting.as_ref().and_then(|marks| marks.front()).map_or(0, |mark| mark.at);
+        }
+
+        /// Whether the first of this many messages is marked. Only in the lane that has been [passed](Self::pass_to) the marks.
+        #[inline]
+        pub(crate) fn is_next(&self, messages: usize) -> bool {
+            self.next == messages
+        }
+
+        /// Takes the mark that is next.
+        pub(crate) fn take(&mut self) -> Option<Mark> {
+            let mark = self.waiting.as_mut()?.pop_front();
+            self.find_next();
+            mark
+        }
+    }
+}
+
+#[cfg(not(feature = "timing"))]
+mod kept {
+    #[derive(Debug)]
+    pub(crate) struct Sampler;
+
+    impl Sampler {
+        pub(crate) const OFF: Self = Self;
+
+        #[inline]
+        pub(crate) fn chooses(&mut self) -> bool {
+            false
+        }
+
+        pub(crate) fn weight(&mut self) -> Option<u32> {
+            None
+        }
+    }
+
+    #[derive(Debug, Default)]
+    pub(crate) struct Marks;
+
+    impl Marks {
+        pub(crate) fn push(&mut self, _: usize, _: u32) {}
+
+        #[inline]
+        pub(crate) fn pushed_front(&mut self, _: usize) {}
+
+        #[inline]
+        pub(crate) fn pass_to(&mut self, _: &mut Self, _: usize) {}
+    }
+}
