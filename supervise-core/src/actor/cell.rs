@@ -510,10 +510,14 @@ mod tests {
             size_of::<O>()
         }
         let (shared, future) = (size_of::<Cell<()>>(), made(Runner::<Plain>::run));
-        assert!(shared <= 336, "the shared part takes {shared} bytes");
-        // The feature `spans` adds a pointer. Debug builds add two: they finish user code through trait objects.
+        // The feature `timing` adds the sampler and the marks of the lane.
+        let timing = if cfg!(feature = "timing") { 32 } else { 0 };
+        assert!(shared <= 336 + timing, "the shared part takes {shared} bytes");
+        // The feature `spans` adds a pointer, and `timing` the message that is timed. Debug builds add two pointers: they finish user
+        // code through trait objects.
         let spans = if cfg!(feature = "spans") { 8 } else { 0 };
-        let limit = if cfg!(debug_assertions) { 272 + spans } else { 256 + spans };
+        let timing = if cfg!(feature = "timing") { 56 } else { 0 };
+        let limit = if cfg!(debug_assertions) { 272 + spans + timing } else { 256 + spans + timing };
         assert!(future <= limit, "the future takes {future} bytes");
     }
 

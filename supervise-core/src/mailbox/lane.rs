@@ -67,9 +67,9 @@ impl<M, C> Lane<M, C> {
         self.marks.pass_to(&mut other.marks, other.messages.len());
     }
 
-    /// Marks the message that is pushed next.
-    pub(super) fn mark_next(&mut self, weight: u32) {
-        self.marks.push(self.messages.len(), weight);
+    /// Marks the message that was pushed last.
+    pub(super) fn mark_last(&mut self, weight: u32) {
+        self.marks.push(self.messages.len() - 1, weight);
     }
 
     /// This many messages are going to be put before the others.

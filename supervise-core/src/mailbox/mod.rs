@@ -205,25 +205,25 @@ impl<M, C, S, R> Lanes<M, C, S, R> {
     /// Puts the message into the lane. Returns the runner if it waited for the lane.
     #[inline]
     fn enqueue(&mut self, message: M) -> Option<R> {
-        self.count();
+        self.pushed = self.pushed.wrapping_add(1);
         self.user.push(message);
+        self.time_last();
         self.called()
     }
 
-    /// Counts the message that is about to be pushed, and marks it if it is timed.
+    /// Marks the message that was pushed last, if it is timed.
     #[inline]
-    fn count(&mut self) {
-        self.pushed = self.pushed.wrapping_add(1);
+    fn time_last(&mut self) {
         if self.sampler.chooses() {
-            self.mark();
+            self.mark_last();
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn mark(&mut self) {
+    fn mark_last(&mut self) {
         if let Some(weight) = self.sampler.weight() {
-            self.user.mark_next(weight);
+            self.user.mark_last(weight);
         }
     }
 }

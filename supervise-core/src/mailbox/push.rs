@@ -181,8 +181,9 @@ impl<M, C, S, R> SendGuard<'_, M, C, S, R> {
         if self.lanes.guarded {
             return self.mailbox.push_guarded(self.lanes, message);
         }
-        self.lanes.count();
+        self.lanes.pushed = self.lanes.pushed.wrapping_add(1);
         self.lanes.user.push(message);
+        self.lanes.time_last();
         if !self.lanes.for_user {
             return Pushed::Taken(None);
         }

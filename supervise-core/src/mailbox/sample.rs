@@ -173,3 +173,110 @@ mod kept {
         pub(crate) fn pass_to(&mut self, _: &mut Self, _: usize) {}
     }
 }
+
+#[cfg(all(test, feature = "timing", not(supervise_loom)))]
+mod tests {
+    use super::super::{Lane, Mailbox, MailboxKind, Overflow};
+    use super::*;
+
+    type Plain = Mailbox<u32, (), (), ()>;
+
+    /// Each message has the weight 1 on average, wherever it stands and whenever a look comes.
+    #[test]
+    fn the_weights_of_the_chosen_messages_are_on_average_the_number_of_all() {
+        const ONE_IN: u32 = 8;
+        const ROUNDS: u32 = 40_000;
+        let mut weights = [0_u32; 30];
+        for _ in 0..ROUNDS {
+            let mut sampler = Sampler::OFF;
+            sampler.arm(ONE_IN, false);
+            for (at, sum) in weights.iter_mut().enumerate() {
+                // A look before the sixth message, in the midst of the messages to choose from, and before the eighteenth.
+                if at == 5 || at == 17 {
+                    sampler.arm(ONE_IN, true);
+                }
+                if sampler.chooses() {
+                    *sum += sampler.weight().expect("it is armed");
+                }
+            }
+        }
+        assert_eq!((weights[5], weights[17]), (ROUNDS, ROUNDS), "the first after a look is always chosen");
+        for (at, sum) in weights.iter().enumerate() {
+            // The standard deviation of the mean is the root of 7 / 40 000: 0.013.
+            let mean = f64::from(*sum) / f64::from(ROUNDS);
+            assert!((mean - 1.0).abs() < 0.07, "message {at}: {mean}");
+        }
+    }
+
+    #[test]
+    fn one_of_each_64_is_chosen_and_of_each_1_all() {
+        for one_in in [1, 64] {
+            let mut sampler = Sampler::OFF;
+            sampler.arm(one_in, false);
+            let chosen = (0..640).filter(|_| sampler.chooses() && sampler.weight() == Some(one_in)).count();
+            assert_eq!(u32::try_from(chosen), Ok(640 / one_in));
+        }
+    }
+
+    #[test]
+    fn nothing_is_chosen_while_it_is_off_not_even_when_the_count_wraps() {
+        let mut sampler = Sampler { left: 1, ..Sampler::OFF };
+        assert!(sampler.chooses());
+        assert_eq!(sampler.weight(), None);
+        assert!(!sampler.chooses());
+    }
+
+    fn push(mailbox: &Plain, messages: std::ops::Range<u32>) {
+        for message in messages {
+            let _runner = mailbox.enter().push(message);
+        }
+    }
+
+    /// Takes all messages. Returns those that are marked.
+    fn marked(mailbox: &Plain, batch: &mut Lane<u32, ()>) -> Vec<u32> {
+        mailbox.take_user(batch);
+        let mut marked = Vec::new();
+        while batch.messages() > 0 {
+            let mark = if batch.is_marked() { batch.take_mark() } else { None };
+            let message = mailbox.begin_next(batch);
+            marked.extend(mark.map(|_| message));
+        }
+        marked
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_mark_stays_with_its_message() {
+        let (mailbox, mut batch) = (Plain::new(MailboxKind::Unbounded), Lane::new());
+        mailbox.time(1, false);
+        push(&mailbox, 0..5);
+        mailbox.time(0, false);
+        push(&mailbox, 5..9);
+        mailbox.time(4, true);
+        push(&mailbox, 9..10);
+        mailbox.time(0, false);
+        assert_eq!(marked(&mailbox, &mut batch), [0, 1, 2, 3, 4, 9]);
+        // Messages that are put back come first.
+        mailbox.time(1, true);
+        push(&mailbox, 20..21);
+        mailbox.time(0, false);
+        mailbox.put_back([18, 19].into()).expect("it is open");
+        assert_eq!(marked(&mailbox, &mut batch), [20]);
+        // What is left of a batch that is gone marks nothing.
+        mailbox.time(1, false);
+        push(&mailbox, 30..33);
+        mailbox.take_user(&mut batch);
+        while batch.pop_message().is_some() {}
+        mailbox.time(0, false);
+        push(&mailbox, 33..36);
+        assert_eq!(marked(&mailbox, &mut batch), Vec::<u32>::new());
+    }
+
+    #[test]
+    fn a_mailbox_that_displaces_messages_is_not_timed() {
+        let mailbox = Plain::new(MailboxKind::Bounded { capacity: 2, overflow: Overflow::DropOldest });
+        mailbox.time(1, true);
+        push(&mailbox, 0..9);
+        assert_eq!(marked(&mailbox, &mut Lane::new()), Vec::<u32>::new());
+        assert_eq!(mailbox.times_another(), None);
+    }
+}

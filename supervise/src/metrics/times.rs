@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use metrics::SharedString;
 use supervise_core::{ActorSystem, TIME_BOUNDS, TimeBuckets};
@@ -43,7 +44,7 @@ pub(super) struct Times {
 
 impl Times {
     pub(super) fn new(timing: Timing) -> Self {
-        let bounds = TIME_BOUNDS.iter().map(|bound| bound.as_secs_f64().to_string());
+        let bounds = TIME_BOUNDS.iter().map(|&nanos| Duration::from_nanos(nanos).as_secs_f64().to_string());
         Self {
             one_in: match timing {
                 Timing::Off => 0,

@@ -72,7 +72,8 @@ impl Till {
 
     #[handler]
     fn remind(&mut self, ctx: &mut Context<Self>) {
-        ctx.timers().every("tick", ms(700), Self::tick());
+        let me = ctx.me();
+        ctx.start_periodic_timer("tick", ms(700), move || me.tick().into_message());
     }
 
     #[handler]

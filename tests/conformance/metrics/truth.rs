@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use supervise::metrics::{Metrics, SERIES};
+use supervise::metrics::{Metrics, SERIES, Timing};
 use supervise::prelude::*;
 use supervise::testkit::TestSystem;
 use tokio::sync::oneshot;
@@ -106,7 +106,7 @@ async fn con_29_mean_times_follow_from_the_looks(system: &TestSystem) {
 /// Rule 24.2.
 #[supervise::test]
 async fn con_29_ten_thousand_anonymous_actors_make_no_series_and_none_is_missed(system: &TestSystem) {
-    let (exporter, mut meter) = (Exporter::new(), Metrics::of(system).by_hand());
+    let (exporter, mut meter) = (Exporter::new(), Metrics::of(system).timing(Timing::All).by_hand());
     let desk = system.spawn("desk", || Desk).unwrap();
     let first = desk.visitor().await.unwrap();
     first.stamp().await.unwrap();
@@ -142,8 +142,13 @@ async fn con_29_ten_thousand_anonymous_actors_make_no_series_and_none_is_missed(
     assert_eq!(names(&one), names(&none));
     none.expect("supervise_actors{actor=\"Clerk\",state=\"running\"}", 0.0);
     none.expect("supervise_messages_total{actor=\"Clerk\"}", 20_011.0);
+    none.expect("supervise_handling_seconds_count{actor=\"Clerk\",handler=\"stamp\"}", 20_011.0);
     none.expect("supervise_actors_started_total{actor=\"Clerk\"}", 10_011.0);
     none.expect("supervise_actors_ended_total{actor=\"Clerk\",reason=\"stopped\"}", 10_011.0);
+}
+
+fn is_counter(series: &str) -> bool {
+    ["_total", "_seconds_bucket", "_seconds_count"].iter().any(|counter| series.contains(counter))
 }
 
 /// Rule 24.2.
@@ -174,7 +179,7 @@ async fn con_29_no_counter_falls_while_actors_come_fail_and_go(system: &TestSyst
             system.settle().await;
         }
         let scrape = exporter.look(&mut meter);
-        for (series, value) in scrape.series.into_iter().filter(|(series, _)| series.contains("_total")) {
+        for (series, value) in scrape.series.into_iter().filter(|(series, _)| is_counter(series)) {
             let last = before.insert(series.clone(), value).unwrap_or(0.0);
             assert!(last <= value, "{series} fell from {last} to {value}");
         }

@@ -161,6 +161,7 @@ impl<A: Actor> WhileParked for EffectRunner<A> {
         Poll::Ready(std::mem::take(&mut self.abort))
     }
 
+    #[inline]
     fn over(&mut self) {
         self.cell.core.waits_no_more();
     }

@@ -217,7 +217,16 @@ impl Core {
     }
 
     /// The code that awaited asks is over.
+    #[inline]
     pub(crate) fn waits_no_more(&self) {
+        if self.on_demand.get().is_some() {
+            self.forget_waits();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn forget_waits(&self) {
         if let Some(rare) = self.rare_so_far() {
             rare.waits.forget();
         }

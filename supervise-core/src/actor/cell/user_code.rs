@@ -112,6 +112,7 @@ impl<C: Code + ?Sized, W: WhileParked + ?Sized> Drop for Finish<'_, C, W> {
 }
 
 impl<C: Code + ?Sized, W: WhileParked + ?Sized> Finish<'_, C, W> {
+    #[inline]
     fn end(&mut self, result: UserCodeResult) -> Poll<UserCodeResult> {
         {
             #[cfg(feature = "spans")]
