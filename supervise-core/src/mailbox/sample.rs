@@ -30,7 +30,7 @@ mod kept {
     #[derive(Debug)]
     pub(crate) struct Sampler {
         /// The message is chosen that makes this 0.
-        left: u32,
+        pub(super) left: u32,
         /// How many messages come after it before the next ones to choose from.
         rest: u32,
         /// The weight of that message. 0: nothing is timed.
@@ -220,7 +220,8 @@ mod tests {
 
     #[test]
     fn nothing_is_chosen_while_it_is_off_not_even_when_the_count_wraps() {
-        let mut sampler = Sampler { left: 1, ..Sampler::OFF };
+        let mut sampler = Sampler::OFF;
+        sampler.left = 1;
         assert!(sampler.chooses());
         assert_eq!(sampler.weight(), None);
         assert!(!sampler.chooses());
