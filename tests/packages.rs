@@ -207,3 +207,21 @@ fn is_allowed(expression: &str) -> bool {
         alternatives.any(|allowed| allowed)
     }
 }
+
+/// The crates that the facade builds for a program, with these features beside the default ones.
+fn crates_with(features: &str) -> HashSet<String> {
+    let of_facade = ["tree", "--package", "supervise-actors", "--locked", "--edges", "normal", "--prefix", "none"];
+    let printed = cargo(&[&of_facade[..], &["--format", "{p}", "--features", features]].concat());
+    let lines = String::from_utf8(printed).expect("cargo tree prints UTF-8");
+    lines.lines().map(|line| line.trim_end_matches(" (*)").to_owned()).collect()
+}
+
+/// CON-01.
+#[test]
+fn con_01_the_console_and_the_metrics_add_few_crates() {
+    let plain = crates_with("");
+    for (feature, most) in [("console", 20), ("metrics", 8), ("spans", 0)] {
+        let more: Vec<_> = crates_with(feature).difference(&plain).cloned().collect();
+        assert!(more.len() <= most, "{feature} adds {}: {more:?}", more.len());
+    }
+}

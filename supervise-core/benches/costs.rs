@@ -15,8 +15,8 @@ use std::process::{Command, ExitCode};
 
 use allocation_counter::measure;
 use supervise_core::{
-    Actor, ActorRef, ActorSystem, ChildInfo, Context, Directive, Failure, MailboxKind, Overflow, Props, ReplyTo,
-    Request, Supervisor, generated,
+    Actor, ActorRef, ActorSystem, ChildInfo, Context, Directive, Failure, Interest, MailboxKind, Overflow, Props,
+    ReplyTo, Request, Supervisor, generated,
 };
 
 /// Operations in the short run of each workload; the long run does twice as many.
@@ -27,7 +27,7 @@ const IDLE: u32 = 1_000_000;
 
 /// How many bytes of the heap an idle actor may hold: its cell, its task, its factory, and, when these tables
 /// grow, its place in the table of its siblings and in this program's own.
-const IDLE_BYTES: f64 = 840.0;
+const IDLE_BYTES: f64 = if cfg!(feature = "timing") { 920.0 } else { 840.0 };
 
 struct Workload {
     name: &'static str,
@@ -41,41 +41,50 @@ struct Limits {
     instructions: u64,
 }
 
-const fn ours(name: &'static str, allocations: f64, instructions: u64) -> Workload {
-    Workload { name, limits: Some(Limits { allocations, instructions }) }
+/// The limits of a row. `observe` and `timing` are the instructions that these features may add.
+const fn ours(name: &'static str, allocations: f64, instructions: u64, observe: u64, timing: u64) -> Workload {
+    let observe = if cfg!(feature = "observe") { observe } else { 0 };
+    let timing = if cfg!(feature = "timing") { timing } else { 0 };
+    Workload { name, limits: Some(Limits { allocations, instructions: instructions + observe + timing }) }
 }
 
 const fn raw(name: &'static str) -> Workload {
     Workload { name, limits: None }
 }
 
-const WORKLOADS: [Workload; 15] = [
+const WORKLOADS: [Workload; 19] = [
     raw("raw tell"),
-    ours("tell", 0.0, 228),
-    ours("tell, async handler", 0.0, 418),
+    ours("tell", 0.0, 228, 0, 10),
+    ours("tell, async handler", 0.0, 418, 10, 20),
     raw("raw send, bounded"),
-    ours("send, bounded", 0.0, 302),
+    ours("send, bounded", 0.0, 302, 0, 30),
     raw("raw ask"),
-    ours("ask", 1.0, 2_570),
-    ours("ask, inline handler", 1.0, 1_262),
+    ours("ask", 1.0, 2_570, 90, 30),
+    ours("ask, inline handler", 1.0, 1_262, 90, 15),
     raw("raw ping-pong"),
-    ours("ping-pong", 0.0, 662),
+    ours("ping-pong", 0.0, 662, 15, 25),
     // Apart from its own allocations, its share of those that grow its parent's tables.
-    ours("spawn", 2.0, 5_690),
+    ours("spawn", 2.0, 5_690, 110, 70),
+    // With a subscriber to failures and dead letters, as the console is. It costs what it costs unheard.
+    ours("spawn, failures heard", 2.0, 5_690, 110, 70),
+    // With a subscriber to all events, which needs the path.
+    raw("spawn, all heard"),
     raw("raw spawn and stop"),
-    ours("spawn and stop", 2.0, 5_735),
+    ours("spawn and stop", 2.0, 5_735, 110, 80),
     raw("raw restart by Err"),
     // With two turns more than the failing actor's own: its supervisor's, and its next.
-    ours("restart by Err", 2.0, 7_860),
+    ours("restart by Err", 2.0, 7_860, 200, 70),
+    raw("restart by Err, failures heard"),
+    raw("restart by Err, all heard"),
 ];
 
-/// With the feature `timing`, while one in 64 messages is timed.
+/// With the feature `timing`, while one message in 64 is timed.
 const TIMED: &[Workload] = if cfg!(feature = "timing") {
     &[
-        ours("timed tell", 0.0, 240),
-        ours("timed tell, async handler", 0.0, 440),
-        ours("timed ask", 1.0, 2_610),
-        ours("timed ping-pong", 0.0, 690),
+        ours("timed tell", 0.0, 228, 0, 25),
+        ours("timed tell, async handler", 0.0, 418, 10, 35),
+        ours("timed ask", 1.0, 2_570, 90, 100),
+        ours("timed ping-pong", 0.0, 662, 15, 90),
     ]
 } else {
     &[]
@@ -180,7 +189,15 @@ fn run(workload: &str, operations: u32) {
         if workload.starts_with("timed ") {
             system.time_messages(64);
         }
-        match workload.trim_start_matches("timed ") {
+        let _events = match workload.rsplit_once(", ") {
+            Some((_, "failures heard")) => {
+                Some(system.events().subscribe_to(Interest::FAILURES | Interest::DEAD_LETTERS))
+            }
+            Some((_, "all heard")) => Some(system.events().subscribe()),
+            _ => None,
+        };
+        let plain = workload.trim_start_matches("timed ");
+        match plain.trim_end_matches(", failures heard").trim_end_matches(", all heard") {
             "tell" => tell(&system, operations, || Work::Add).await,
             "tell, async handler" => tell(&system, operations, || Work::AddSoon).await,
             "send, bounded" => send(&system, operations).await,

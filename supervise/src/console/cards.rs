@@ -82,6 +82,9 @@ impl Kind {
     }
 }
 
+/// After this long in one message, the card of an actor that falls behind names the handler.
+const LONG: Duration = Duration::from_secs(1);
+
 /// Something that needs attention.
 #[derive(Debug, Clone)]
 pub(super) struct Card {
@@ -304,12 +307,14 @@ fn says(kind: Kind, sight: &Sight<'_>, known: &Known<'_>) -> String {
         ),
         Kind::FallingBehind => {
             let room = sight.capacity.map_or_else(String::new, |room| format!(" (room for {})", count(room)));
+            let inside = mark.and_then(|mark| mark.message_since).filter(|since| now.saturating_sub(*since) >= LONG);
             format!(
-                "{} wait{}{room}{}. {}.",
+                "{} wait{}{room}{}. {}.{}",
                 so_many(sight.waiting as u64, "message"),
                 if sight.waiting == 1 { "s" } else { "" },
                 oldest(mark, now),
-                if mark.is_some_and(|mark| mark.grew > 0) { "More at each look" } else { "Not more than before" }
+                if mark.is_some_and(|mark| mark.grew > 0) { "More at each look" } else { "Not more than before" },
+                inside.map_or_else(String::new, |since| format!(" {handler} for {}.", ago(Some(since))))
             )
         }
         Kind::SlowStart => format!(

@@ -58,6 +58,16 @@ impl Clerk {
     }
 
     #[handler]
+    async fn ponder(&mut self) {
+        tokio::time::sleep(secs(60)).await;
+    }
+
+    #[handler]
+    async fn ask_to_ponder(&mut self, other: ClerkRef) -> Result<(), AskError> {
+        other.ponder().await
+    }
+
+    #[handler]
     async fn ask_to_ask(&mut self, other: ClerkRef, third: ClerkRef) -> Result<(), AskError> {
         other.ask(third).await.map_err(|_| AskError::Stopped)
     }
@@ -70,6 +80,23 @@ async fn watched(system: &TestSystem, watch: &mut Watch, seconds: u64) -> String
         watch.look();
     }
     watch.text().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Looks are rare in a large system. The first look that finds a message old does not yet know for whom its actor waits.
+#[supervise::test]
+async fn con_06_an_actor_that_falls_behind_names_the_handler_it_is_in(system: &TestSystem) {
+    let clerk = |name| system.spawn(name, || Clerk { open: true }).unwrap();
+    let (first, second) = (clerk("first"), clerk("second"));
+    first.ask_to_ponder(second).tell().unwrap();
+    first.open().tell().unwrap();
+    system.settle().await;
+    let mut watch = Console::of(system).by_hand();
+    watch.look();
+    system.advance(secs(45)).await;
+    watch.look();
+    let text = watch.text().split_whitespace().collect::<Vec<_>>().join(" ");
+    let card = "1 message waits, the oldest for 45 s. Not more than before. In `ask_to_ponder` for 45 s.";
+    assert!(text.contains(card), "{text}");
 }
 
 #[supervise::test]
