@@ -178,10 +178,17 @@ impl Observer {
         self.timing.times()
     }
 
-    /// Whether a subscriber, a tally or the log may be told of a note.
+    /// Whether a subscriber, a tally or the log may be told of this note.
     #[inline]
-    pub(crate) fn listens(&self) -> bool {
-        self.events.hears(const { Interest::ALL.or(Interest::TALLY) }) || logs()
+    pub(crate) fn listens_to(&self, note: &Note<Failure>) -> bool {
+        let is_heard = self.events.hears(const { Interest::ALL.or(Interest::TALLY) }) && self.hears(note);
+        is_heard || logs()
+    }
+
+    /// Whether a subscriber or a tally is told of this note. Out of line, because most systems have neither.
+    #[cold]
+    fn hears(&self, note: &Note<Failure>) -> bool {
+        self.events.hears(Interest::in_note(note).map_or(Interest::TALLY, |kind| kind.or(Interest::TALLY)))
     }
 
     /// Counts what happens to the actors of each type, until this is dropped.

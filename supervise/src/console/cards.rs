@@ -307,7 +307,8 @@ fn says(kind: Kind, sight: &Sight<'_>, known: &Known<'_>) -> String {
         ),
         Kind::FallingBehind => {
             let room = sight.capacity.map_or_else(String::new, |room| format!(" (room for {})", count(room)));
-            let inside = mark.and_then(|mark| mark.message_since).filter(|since| now.saturating_sub(*since) >= LONG);
+            let inside =
+                mark.and_then(|mark| mark.message_since).filter(|since| now.saturating_sub(*since) >= LONG);
             format!(
                 "{} wait{}{room}{}. {}.{}",
                 so_many(sight.waiting as u64, "message"),

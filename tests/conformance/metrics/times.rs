@@ -88,7 +88,9 @@ fn found(scrape: &Scrape, what: &str, bound: Option<f64>) -> f64 {
     let le = bound.map_or("+Inf".to_owned(), |bound| bound.to_string());
     let series = match what {
         "mailbox" => format!("supervise_mailbox_seconds_bucket{{actor=\"Till\",le=\"{le}\"}}"),
-        handler => format!("supervise_handling_seconds_bucket{{actor=\"Till\",handler=\"{handler}\",le=\"{le}\"}}"),
+        handler => {
+            format!("supervise_handling_seconds_bucket{{actor=\"Till\",handler=\"{handler}\",le=\"{le}\"}}")
+        }
     };
     scrape.get(&series).unwrap_or(0.0)
 }
@@ -169,7 +171,11 @@ async fn con_29_all_messages_are_timed_exactly(system: &TestSystem) {
     for what in ["mailbox", "scan", "look"] {
         for bound in BOUNDS {
             let (within, number) = shop.truth.within(what, bound);
-            assert_eq!((found(&scrape, what, Some(bound)), found(&scrape, what, None)), (within, number), "{what}, {bound} s");
+            assert_eq!(
+                (found(&scrape, what, Some(bound)), found(&scrape, what, None)),
+                (within, number),
+                "{what}, {bound} s"
+            );
         }
     }
 }
@@ -188,7 +194,11 @@ async fn con_29_rare_messages_are_all_timed(system: &TestSystem) {
     let scrape = shop.look();
     for bound in BOUNDS {
         let (within, number) = shop.truth.within("scan", bound);
-        assert_eq!((found(&scrape, "scan", Some(bound)), found(&scrape, "scan", None)), (within, number), "{bound} s");
+        assert_eq!(
+            (found(&scrape, "scan", Some(bound)), found(&scrape, "scan", None)),
+            (within, number),
+            "{bound} s"
+        );
     }
     assert_eq!(found(&scrape, "mailbox", Some(0.00001)), 50.0, "none had to wait");
 }
@@ -239,5 +249,9 @@ async fn met_14_nothing_is_timed_unless_a_meter_asks_for_it(system: &TestSystem)
     shop.meter = Metrics::of(system).timing(Timing::All).by_hand();
     till.look(Instant::now()).await.unwrap();
     let scrape = shop.look();
-    assert_eq!((all(&scrape, "look"), found(&scrape, "look", None)), (2.0, 2.0), "those in between are not counted");
+    assert_eq!(
+        (all(&scrape, "look"), found(&scrape, "look", None)),
+        (2.0, 2.0),
+        "those in between are not counted"
+    );
 }

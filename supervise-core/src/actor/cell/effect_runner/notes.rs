@@ -23,7 +23,7 @@ impl<A: Actor> EffectRunner<A> {
             _ => {}
         }
         let observer = core.system.observer();
-        if observer.listens() {
+        if observer.listens_to(&note) {
             heard(&*self.cell, self.strategy(), observer, note, basis);
         }
     }
