@@ -79,7 +79,7 @@ pub fn reply_to<A: Actor, T: Sendable>(ctx: &mut Context<A>) -> ReplyTo<T> {
 #[diagnostic::on_unimplemented(
     message = "a handler that takes its reply slot cannot return a value",
     label = "the slot brings the reply",
-    note = "return nothing, or a `Result<(), ..>` whose `Err` fails the actor"
+    note = "remove the return type, and answer with `reply.answer(value);` (or return a `Result<(), ..>`, with `Ok(())` at the end, if an `Err` should fail the actor)"
 )]
 pub trait NothingBesideTheSlot {}
 
