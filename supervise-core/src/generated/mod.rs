@@ -291,8 +291,8 @@ pub const fn exponential_backoff() {}
 #[diagnostic::on_unimplemented(
     message = "the closure of `#[child(..)]` must return a factory: another closure, which runs at each restart of the child",
     label = "this does not return a closure, or one that can run only once",
-    note = "an actor is not a factory: write `#[child(|_| || Reader::new())]` for `#[child(|_| Reader::new())]`",
-    note = "a closure that moves a captured value into the actor can run only once: clone inside it, `|this| {{ let config = this.config.clone(); move || Reader {{ config: config.clone() }} }}`"
+    note = "a closure that moves a captured value into the actor can run only once: clone inside it, `|this| {{ let config = this.config.clone(); move || Reader {{ config: config.clone() }} }}`",
+    note = "an expression that makes the actor itself needs a `||` before it: write `#[child(|_| || Reader::new())]` for `#[child(|_| Reader::new())]`"
 )]
 pub trait ChildFactory: Factory {}
 

@@ -11,6 +11,7 @@ pub(crate) mod message;
 mod own_type;
 pub(crate) mod remote;
 mod reply;
+mod slot;
 pub(crate) mod stored;
 pub(crate) mod syntax;
 pub(crate) mod types;
@@ -91,12 +92,17 @@ pub(crate) fn block(arguments: TokenStream, mut item: Syntax, errors: &mut Error
     for member in &mut members {
         match member {
             Member::Method(method) => {
+                let (handlers, mistakes) = (block.handlers.len(), errors.count());
                 read_method(&mut block, method, errors);
                 body::check(&block.krate, &block.message, method, errors);
+                if block.handlers.len() > handlers && errors.count() == mistakes {
+                    slot::check(method, errors);
+                }
             }
             Member::Other(attrs, _) => {
                 for attribute in &attributes::take(attrs, &|attribute| role(attribute).is_some()) {
-                    errors.at(attribute, format!("`#[{}]` belongs on a method", written(attribute.path())));
+                    let name = written(attribute.path());
+                    errors.at(attribute, format!("`#[{name}]` belongs on a method: remove it here, or write a method in place of this"));
                 }
             }
         }
