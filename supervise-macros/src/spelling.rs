@@ -6,7 +6,8 @@ pub(crate) fn unknown(what: &str, word: &syn::Ident, known: &[&str]) -> syn::Err
     let text = word.to_string();
     let mend = match closest(&text, known) {
         Some("child") if what == "count" => {
-            "write `child`, so that each child has its own count, or `supervisor`, so that all children share one".to_owned()
+            "write `child`, so that each child has its own count, or `supervisor`, so that all children share one"
+                .to_owned()
         }
         Some(close) => format!("did you mean `{close}`?"),
         None if what == "restart type" => {

@@ -169,7 +169,7 @@ pub trait Actor: Supervisor + Send {
         non_upper_case_globals,
         reason = "it has the name of another crate's type, so that rustc quotes this line and its comment"
     )]
-    const Msg: () = (); // in place of this impl, write `#[actor]` above the type, and `#[actor] impl` with a `#[handler] fn` for each message
+    const Msg: () = (); // in place of this impl: `#[actor]` above the type, and `#[actor] impl` with a `#[handler] fn` per message
 
     /// For an impl that is written as with another crate: rustc quotes this line.
     #[doc(hidden)]
@@ -185,7 +185,7 @@ pub trait Actor: Supervisor + Send {
         non_upper_case_globals,
         reason = "it has the name of another crate's type, so that rustc quotes this line and its comment"
     )]
-    const Arguments: () = (); // the closure that makes the actor has the arguments: `ctx.spawn(name, move || Counter { number: start })`
+    const Arguments: () = (); // the closure that makes it has the arguments: `ctx.spawn(name, move || Counter { number: start })`
 
     /// For an impl that is written as with another crate: rustc quotes this line.
     #[doc(hidden)]

@@ -73,7 +73,10 @@ pub use self::request::{
     Ask, AskError, AskTimeout, AskWithin, AwaitedInAnAsyncBlock, CircuitOpen, Ordinary, Request, SendError,
     SendErrorReason, Transient,
 };
-pub use self::rules::{HasOneRuleAndNoSecondFor, HasOneSpellingForTheTypeInAllRulesAndTheWholeTypeLast, HasOneSpellingForTheTypeInAllRules};
+pub use self::rules::{
+    HasOneRuleAndNoSecondFor, HasOneSpellingForTheTypeInAllRules,
+    HasOneSpellingForTheTypeInAllRulesAndTheWholeTypeLast,
+};
 #[cfg(feature = "durable")]
 pub use self::stored::{Asking, Keyed, Sender};
 pub use self::system::{ActorSystem, ActorSystemBuilder, RuntimeGone, StartError};

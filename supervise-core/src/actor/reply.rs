@@ -183,6 +183,7 @@ impl<T: Send + 'static> ReplyTo<T> {
     }
 
     /// Sends the reply to the asker, if there is one. If the asker has given up, the reply is dropped.
+    #[rustfmt::skip] // rustc quotes the line with its comment
     pub fn answer(mut self, value: T) { // the value has the type in `ReplyTo<..>`; a slot takes one answer
         match self.0.take() {
             Some(slot) => slot.put(Ok(value)),

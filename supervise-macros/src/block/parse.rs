@@ -30,7 +30,7 @@ use crate::generics::require;
 use crate::grammar::Word;
 use crate::grammar::words::Role;
 use crate::settings::written;
-use crate::spelling::closest;
+use crate::spelling::{closest, listed};
 
 /// Reads a block. Returns `None` if it does not say which actor it belongs to.
 pub(crate) fn block(arguments: TokenStream, mut item: Syntax, errors: &mut Errors) -> Option<Block> {
@@ -102,7 +102,12 @@ pub(crate) fn block(arguments: TokenStream, mut item: Syntax, errors: &mut Error
             Member::Other(attrs, _) => {
                 for attribute in &attributes::take(attrs, &|attribute| role(attribute).is_some()) {
                     let name = written(attribute.path());
-                    errors.at(attribute, format!("`#[{name}]` belongs on a method: remove it here, or write a method in place of this"));
+                    errors.at(
+                        attribute,
+                        format!(
+                            "`#[{name}]` belongs on a method: remove it here, or write a method in place of this"
+                        ),
+                    );
                 }
             }
         }
@@ -335,7 +340,21 @@ fn check_signature(role: &str, signature: &Signature, errors: &mut Errors) {
             written(generics)
         )
     } else {
-        format!("a {role} cannot have generic parameters: put them on the impl block, or write the types out")
+        let mut names = Vec::new();
+        for parameter in generics.type_params() {
+            names.push(parameter.ident.to_string());
+        }
+        let inputs = signature.inputs.to_token_stream();
+        let used: Vec<&str> =
+            names.iter().map(String::as_str).filter(|name| mentions(inputs.clone(), name)).collect();
+        let mend = match used.as_slice() {
+            [] => ", which the parameters do not use".to_owned(),
+            used => format!(", and write a type that the callers have in place of {}", listed(used)),
+        };
+        format!(
+            "a {role} cannot have generic parameters, because it has one kind of message: remove `{}`{mend}",
+            written(generics)
+        )
     };
     errors.at(generics, message);
 }

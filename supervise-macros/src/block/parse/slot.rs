@@ -35,11 +35,13 @@ pub(super) fn check(method: &mut Method, errors: &mut Errors) {
         let handler = &method.signature.ident;
         let message = format!(
             "`{handler}` does not answer its asker: write `{name}.answer(value);` with a `{}` for `value` (it returns nothing), or keep the slot \
-             in a field of the actor and answer later; if the asker shall get an error, write `_{name}` here",
+             in a field of the actor and answer later; if the asker should get an error, write `_{name}` here",
             written(answer)
         );
         errors.at(&slot.ident, message);
-        method.attrs.extend(attributes::ours(quote!(#[allow(path_statements, unused_must_use, unused_variables)])));
+        method
+            .attrs
+            .extend(attributes::ours(quote!(#[allow(path_statements, unused_must_use, unused_variables)])));
         return;
     }
 }

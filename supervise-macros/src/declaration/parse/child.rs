@@ -21,7 +21,6 @@ use crate::spans;
 use crate::syntax::{self, bare};
 use crate::value::{Value, value};
 
-
 /// Takes the attributes off the fields and reads them.
 pub(super) fn children(data: &mut Data, errors: &mut Errors) -> Vec<Child> {
     let fields = match data {
@@ -140,7 +139,8 @@ fn constructed(actor: &Type) -> String {
 /// Refuses a factory that does not take what the runtime gives it: the key of a keyed child, and nothing otherwise.
 fn check_factory(make: &ExprClosure, kind: &ChildKind, errors: &mut Errors) -> Option<()> {
     let Expr::Closure(factory) = last(&make.body) else {
-        return if let ChildKind::Pattern = kind { Some(()) } else { check_instance(make, kind, errors) };
+        let is_read = make.inputs.len() == 1 && !matches!(kind, ChildKind::Pattern);
+        return if is_read { check_instance(make, kind, errors) } else { Some(()) };
     };
     let body = shortened(&written(&factory.body), "..");
     let message = match (kind, factory.inputs.len()) {
@@ -261,7 +261,8 @@ fn child(field: &Field, attribute: &Attribute, errors: &mut Errors) -> Option<Ch
     let (make, rest) = errors.keep(syntax::read(tokens, parts))?;
     let Some(make) = make else {
         let settings = written(&rest);
-        let is_setting = settings.split_once('=').is_some_and(|(name, _)| syn::parse_str::<Ident>(name.trim()).is_ok());
+        let is_setting =
+            settings.split_once('=').is_some_and(|(name, _)| syn::parse_str::<Ident>(name.trim()).is_ok());
         let (example, explained) = example(&field.ty, if is_setting { &settings } else { "" });
         let after = if is_setting { ", and settings after it" } else { "" };
         let message = format!("the closure that makes the child comes first{after}: write `{example}`{explained}");
@@ -303,7 +304,8 @@ fn child(field: &Field, attribute: &Attribute, errors: &mut Errors) -> Option<Ch
 /// Refuses a field that is no `Child<..>` or `Children<.., ..>`.
 fn refuse_type(field: &Ident, ty: &Type, attribute: &Attribute, errors: &mut Errors) {
     let meant = meant_actor(ty);
-    let many = if is_collection(ty) { Some(("number", "usize".to_owned())) } else { key_of(ty).map(|key| ("key", key)) };
+    let many =
+        if is_collection(ty) { Some(("number", "usize".to_owned())) } else { key_of(ty).map(|key| ("key", key)) };
     let message = if let Some((by, key)) = many {
         let make = factory_of(attribute).unwrap_or_else(|| format!("{meant}::new()"));
         format!(
