@@ -353,7 +353,7 @@ fn check_signature(role: &str, signature: &Signature, errors: &mut Errors) {
         };
         format!(
             "a {role} cannot have generic parameters, because it has one kind of message: remove `{}`{mend}",
-            written(generics)
+            written(generics).replace(" : ", ": ")
         )
     };
     errors.at(generics, message);

@@ -1,7 +1,7 @@
 //! A handler that takes its reply slot and forgets it, about which rustc gives advice that leaves the asker without an answer: `_reply`,
 //! `drop(reply)`, `let _ = reply`.
 //!
-//! Bodies are looked at as tokens. A name that begins with `_` says that the asker shall get an error.
+//! Bodies are looked at as tokens. A name that begins with `_` says that the asker should get an error.
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::quote;
