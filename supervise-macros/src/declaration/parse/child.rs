@@ -161,8 +161,8 @@ fn check_factory(make: &ExprClosure, kind: &ChildKind, errors: &mut Errors) -> O
 
 /// Refuses the name or the fields of a struct in place of a factory.
 fn check_instance(make: &ExprClosure, kind: &ChildKind, errors: &mut Errors) -> Option<()> {
-    let made = last(&make.body);
-    let is_struct = match made {
+    let instance = last(&make.body);
+    let is_struct = match instance {
         Expr::Struct(_) => true,
         Expr::Path(path) => {
             path.path.segments.last().is_some_and(|last| last.ident.to_string().starts_with(char::is_uppercase))
@@ -179,9 +179,9 @@ fn check_instance(make: &ExprClosure, kind: &ChildKind, errors: &mut Errors) -> 
     let message = format!(
         "the closure of `#[child(..)]` returns a factory, another closure, which runs at each restart of the child: write `{factory} {}` \
          here",
-        shortened(&written(made), "..")
+        shortened(&written(instance), "..")
     );
-    errors.at_span(spans::of(made), message);
+    errors.at_span(spans::of(instance), message);
     None
 }
 
