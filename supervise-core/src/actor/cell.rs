@@ -369,6 +369,9 @@ impl Core {
     }
 
     pub(crate) fn path(&self) -> ActorPath {
+        if let Some(path) = self.kept_path() {
+            return path.clone();
+        }
         let mut names = Vec::new();
         let mut core = self;
         while let Some(parent) = &core.parent {

@@ -60,6 +60,11 @@ struct OneLine {
 
 impl Write for OneLine {
     fn write_str(&mut self, part: &str) -> fmt::Result {
+        // Most texts need no look at each character.
+        if self.text.len() + part.len() <= MOST_BYTES && part.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+            self.text.push_str(part);
+            return Ok(());
+        }
         for character in part.chars() {
             if self.text.len() >= MOST_BYTES {
                 self.is_cut = true;

@@ -218,24 +218,14 @@ impl Observer {
         let (text, kept) = match &note {
             Note::Decided { cause, outcome, .. } => {
                 let text = text_of(cause);
-                let kept: Arc<str> = cut(&text, LONGEST).into();
-                let last = LastFailure {
-                    text: Arc::clone(&kept),
-                    during: cause.during(),
-                    outcome: *outcome,
-                    rule: about.rule,
-                };
-                self.failures().keep(about.uid, last);
+                let kept =
+                    self.failures().keep(about.uid, cut(&text, LONGEST), cause.during(), *outcome, about.rule);
                 (text, Some(kept))
             }
             _ => (String::new(), None),
         };
-        let line = self.line(&about, &note);
-        if !told(|| log::note(&about, &note, &text, line == Line::Missed)) {
-            told(|| log::unsaid(&about.actor, about.child.as_ref()));
-        }
-        if line == Line::Last {
-            told(|| log::failures_pause(&about.actor));
+        if log::may_be_on() {
+            self.log(&about, &note, &text);
         }
         if !Interest::in_note(&note).is_some_and(|kind| self.events.hears(kind)) {
             return;
@@ -253,6 +243,17 @@ impl Observer {
         }
         if let Some(event) = event_of(about, note, kept.unwrap_or_default()) {
             self.events.publish(event);
+        }
+    }
+
+    #[cold]
+    fn log(&self, about: &About, note: &Note<Failure>, text: &str) {
+        let line = self.line(about, note);
+        if !told(|| log::note(about, note, text, line == Line::Missed)) {
+            told(|| log::unsaid(&about.actor, about.child.as_ref()));
+        }
+        if line == Line::Last {
+            told(|| log::failures_pause(&about.actor));
         }
     }
 

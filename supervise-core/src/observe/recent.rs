@@ -1,6 +1,7 @@
 //! The last failures, for the tree and the console. Only their texts are kept, so a user's error does not stay
 //! alive.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
@@ -36,10 +37,34 @@ pub(super) struct Recent {
 }
 
 impl Recent {
-    pub(super) fn keep(&mut self, actor: Uid, failure: LastFailure) {
-        if self.last.insert(actor, failure).is_some() {
-            return;
+    /// Returns the text, which is shared with the last failure of the actor if that had the same one.
+    pub(super) fn keep(
+        &mut self,
+        actor: Uid,
+        text: &str,
+        during: Option<During>,
+        outcome: Outcome,
+        rule: Option<&'static str>,
+    ) -> Arc<str> {
+        match self.last.entry(actor) {
+            Entry::Occupied(mut last) => {
+                let last = last.get_mut();
+                if *last.text != *text {
+                    last.text = text.into();
+                }
+                (last.during, last.outcome, last.rule) = (during, outcome, rule);
+                Arc::clone(&last.text)
+            }
+            Entry::Vacant(place) => {
+                let text: Arc<str> = text.into();
+                place.insert(LastFailure { text: Arc::clone(&text), during, outcome, rule });
+                self.begin(actor);
+                text
+            }
         }
+    }
+
+    fn begin(&mut self, actor: Uid) {
         self.failed.push_back(actor);
         if self.failed.len() > MOST
             && let Some(oldest) = self.failed.pop_front()
@@ -60,15 +85,27 @@ mod tests {
     #[test]
     fn a_bounded_number_of_failures_is_kept() {
         let mut recent = Recent::default();
-        let failure = || LastFailure { text: "boom".into(), during: None, outcome: Outcome::Resumed, rule: None };
+        let mut keep = |actor| drop(recent.keep(actor, "boom", None, Outcome::Resumed, None));
         let first = Uid::random();
-        recent.keep(first, failure());
-        recent.keep(first, failure());
-        for _ in 1..MOST {
-            recent.keep(Uid::random(), failure());
-        }
+        keep(first);
+        keep(first);
+        (1..MOST).for_each(|_| keep(Uid::random()));
         assert!(recent.of(first).is_some());
-        recent.keep(Uid::random(), failure());
+        recent.keep(Uid::random(), "boom", None, Outcome::Resumed, None);
         assert_eq!((recent.of(first), recent.last.len(), recent.failed.len()), (None, MOST, MOST));
+    }
+
+    #[test]
+    fn a_text_that_comes_again_is_shared() {
+        let mut recent = Recent::default();
+        let actor = Uid::random();
+        let mut keep = |text, outcome| recent.keep(actor, text, None, outcome, None);
+        let first = keep("boom", Outcome::Resumed);
+        let again = keep("boom", Outcome::Escalated);
+        assert!(Arc::ptr_eq(&first, &again));
+        assert_eq!(&*keep("bang", Outcome::Resumed), "bang");
+        assert_eq!(&*first, "boom");
+        let last = recent.of(actor).expect("a failure");
+        assert_eq!((&*last.text, last.outcome), ("bang", Outcome::Resumed));
     }
 }

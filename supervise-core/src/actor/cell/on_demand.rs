@@ -1,4 +1,5 @@
-//! What few cells need: waiters for the stop request, the seat of a child that has a key, and the reason of the cell's end.
+//! What few cells need: waiters for the stop request, the seat of a child that has a key, the path of an actor that is often named,
+//! and the reason of the cell's end.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -11,6 +12,7 @@ use super::{AnySeat, Core};
 use crate::actor::actor_ref::AnyActorRef;
 use crate::actor::end_reason::EndReason;
 use crate::actor::waits_for::Waits;
+use crate::base::ActorPath;
 
 /// What few actors need. Allocated when the first of it is needed.
 pub(super) enum OnDemand {
@@ -41,6 +43,8 @@ pub(super) struct Rare {
     stashed: AtomicUsize,
     /// How many futures and blocking closures run for a child that has a key.
     answers_due: AtomicUsize,
+    /// The path, once a decision about this actor or by it was told.
+    path: OnceLock<ActorPath>,
     /// Why the actor ends. `None` means that it does not end, or that it is stopped by request.
     end: Mutex<Option<End>>,
 }
@@ -142,6 +146,19 @@ impl Core {
         match self.on_demand.get_or_init(|| OnDemand::Boxed(Box::default())) {
             OnDemand::Boxed(rare) => Some(rare),
             OnDemand::StoppedItself => None,
+        }
+    }
+
+    /// The path, if it is kept.
+    pub(super) fn kept_path(&self) -> Option<&ActorPath> {
+        self.rare_so_far()?.path.get()
+    }
+
+    /// The path, which is kept from now on: an actor that has failed, or whose child has, is likely to be named again.
+    pub(super) fn keep_path(&self) -> ActorPath {
+        match self.rare() {
+            Some(rare) => rare.path.get_or_init(|| self.path()).clone(),
+            None => self.path(),
         }
     }
 

@@ -91,7 +91,7 @@ impl Core {
             None => (*strategy, None, Time::ZERO),
         };
         let mut about = About {
-            actor: self.path(),
+            actor: if note.child().is_some() { self.keep_path() } else { self.path() },
             actor_type: self.description().type_name(),
             uid: self.uid,
             child: None,
@@ -137,7 +137,7 @@ impl Core {
             }
             drop(protocol);
             if let Some(child) = child {
-                (about.uid, about.child) = (child.core().uid, Some(child.path()));
+                (about.uid, about.child) = (child.core().uid, Some(child.core().keep_path()));
                 about.child_type = child.core().description().type_name();
             }
         }
