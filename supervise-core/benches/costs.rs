@@ -75,8 +75,10 @@ const WORKLOADS: [Workload; 19] = [
     raw("raw restart by Err"),
     // With two turns more than the failing actor's own: its supervisor's, and its next.
     ours("restart by Err", 2.0, 7_860, 200, 70),
-    raw("restart by Err, failures heard"),
-    raw("restart by Err, all heard"),
+    // The event of the decision: it needs the time and the text of the failure, and allocates three times. The paths are kept from the first failure on.
+    ours("restart by Err, failures heard", 5.0, 11_320, 200, 70),
+    // And the event of the restart.
+    ours("restart by Err, all heard", 5.0, 12_040, 200, 70),
 ];
 
 /// With the feature `timing`, while one message in 64 is timed.
