@@ -160,12 +160,12 @@ impl<A: Actor> Works<A> {
         let due = AnswerDue::of(&actor);
         let notifier = self.notifier(actor);
         let id = notifier.id;
-        let cancel = notifier.clone().drive(async move {
+        let cancel = notifier.clone().drive(Box::pin(async move {
             let output = contained_async(future).await;
             // If the work was cancelled, the receiver is gone.
             let _cancelled = sender.send(judged(output, judge));
             notifier.notify();
-        });
+        }));
         self.insert(id, Once::boxed(cancel, due, outcome, into_message));
         id
     }
@@ -265,8 +265,8 @@ impl Notifier {
     }
 
     /// Runs a future as a task of tokio's.
-    fn drive(self, future: impl Future<Output = ()> + Send + 'static) -> Cancel {
-        let body = Body::new(Box::pin(future) as BoxedFuture);
+    fn drive(self, future: BoxedFuture) -> Cancel {
+        let body = Body::new(future);
         let task = dispatch::start(&self.actor.core().system, Driver::new(&body));
         Cancel::new(body, task)
     }
