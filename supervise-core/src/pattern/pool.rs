@@ -21,6 +21,7 @@ mod props;
 
 use std::any::TypeId;
 use std::collections::HashSet;
+use std::error::Error;
 use std::fmt;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -448,12 +449,19 @@ impl<C: Actor, P: Decides<TooManyReplacements>> FailuresDecidedBy<P> for Pool<C>
 impl<C: Actor, P: DecidesAll> EscalationsDecidedBy<P> for Pool<C> {}
 
 /// The permanent workers of a pool ended by themselves more often than its limit grants. The pool fails with it.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{worker} ended, and the limit permits no further replacement")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TooManyReplacements {
     /// The worker that ended last.
     pub worker: ActorPath,
 }
+
+impl fmt::Display for TooManyReplacements {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ended, and the limit permits no further replacement", self.worker)
+    }
+}
+
+impl Error for TooManyReplacements {}
 
 impl<C: Actor> fmt::Debug for Pool<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -17,8 +17,8 @@ use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Arc, OnceLock, Weak};
 use std::task::{Context as TaskContext, Poll, Waker};
 
-use super::{Task, spawn};
 use super::run_queues::{Look, RunQueues, Taken};
+use super::{Task, spawn};
 use crate::actor::system::SystemCore;
 
 /// The carriers of a multi-threaded runtime, and their scouts.
