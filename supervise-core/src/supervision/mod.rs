@@ -29,13 +29,13 @@ mod streak;
 mod vocabulary;
 mod watch;
 
-pub use backoff::{Backoff, BackoffCount, Growth, Reset};
+pub use backoff::{Attempt, Backoff, BackoffCount, Growth, Reset};
 pub use child_spec::{ChildSpec, RestartType};
 pub(crate) use children::Marked;
 pub use directive::{ChildInfo, Directive, Terms, default_decider, stopping_decider};
 pub(crate) use protocol::CREATION_BACKOFF;
 pub use protocol::{Protocol, SpawnRefusal};
-pub use restart_window::{RestartStatistics, Standing};
+pub use restart_window::{Permit, RestartStatistics, Standing};
 pub use settings::{AutoShutdown, Count, Limit, Log, LogLevel, OnLimit, Scope, Strategy, Window};
 pub use vocabulary::{
     Call, Cause, ChildId, Effect, Hook, HowEnded, Input, Note, Outcome, Returned, Ruling, SystemMessage, Timer,
