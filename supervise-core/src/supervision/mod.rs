@@ -9,7 +9,7 @@
 //! | `settings`, `directive`, `child_spec` | the settings of a strategy, the answers of a table, the settings of a field: data |
 //! | `vocabulary` | inputs, effects, system messages: data |
 //! | `protocol` | the state machine; `protocol/fault` failures and decisions, `protocol/restarts` carrying a restart out, `protocol/lifecycle` creation, restart, stop, `protocol/declared` children that are fields, `protocol/interface` what the performer may ask and command |
-//! | `children` | the children in start order; `start_order` their table, `schedule` their delayed restarts |
+//! | `children` | the children in start order; `schedule` their delayed restarts |
 //! | `fields` | the declared children: what each is to do next |
 //! | `watch` | both sides of death watch |
 //! | `restart_window`, `backoff`, `streak` | the arithmetic of limits, delays, and failures in a row |
@@ -23,7 +23,6 @@ mod protocol;
 mod restart_window;
 mod schedule;
 mod settings;
-mod start_order;
 mod strategy;
 mod streak;
 mod vocabulary;
