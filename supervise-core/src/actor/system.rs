@@ -9,7 +9,6 @@
 
 mod builder;
 
-use std::error::Error;
 use std::fmt;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
@@ -273,19 +272,12 @@ impl fmt::Debug for ActorSystem {
 
 /// The tokio runtime of an actor system was shut down before the system had ended, so its actors were dropped and no
 /// hooks ran. [`ActorSystem::when_terminated`] fails with it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the runtime of the actor system `{system}` was shut down before the system had ended")]
 pub struct RuntimeGone {
     /// The system's name.
     pub system: String,
 }
-
-impl fmt::Display for RuntimeGone {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the runtime of the actor system `{}` was shut down before the system had ended", self.system)
-    }
-}
-
-impl Error for RuntimeGone {}
 
 impl SystemCore {
     pub(crate) fn name(&self) -> &str {

@@ -467,16 +467,9 @@ impl supervision::Cause for Failure {
 }
 
 /// A permanent child ended by itself, so it is replaced, and siblings of its group restart with it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a permanent child ended by itself")]
 pub struct PermanentEnded;
-
-impl fmt::Display for PermanentEnded {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a permanent child ended by itself")
-    }
-}
-
-impl Error for PermanentEnded {}
 
 #[cfg(test)]
 mod tests;

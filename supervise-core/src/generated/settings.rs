@@ -1,7 +1,5 @@
 //! Functions for generated tables whose values come from constants or from the supervisor's settings.
 
-use std::error::Error;
-use std::fmt;
 use std::time::Duration;
 
 use crate::failure::Failure;
@@ -26,18 +24,9 @@ pub const fn constant_share(value: f64) -> f64 {
 }
 
 /// The error if a table takes its values from the instance, and there is no instance.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("this table takes values from the supervisor's instance: call `rule_by` with what `configure` returns")]
 pub struct NeedsConfiguration;
-
-impl fmt::Display for NeedsConfiguration {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(
-            "this table takes values from the supervisor's instance: call `rule_by` with what `configure` returns",
-        )
-    }
-}
-
-impl Error for NeedsConfiguration {}
 
 /// See [`NeedsConfiguration`].
 pub fn needs_configuration() -> Failure {

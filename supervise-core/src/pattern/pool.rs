@@ -21,7 +21,6 @@ mod props;
 
 use std::any::TypeId;
 use std::collections::HashSet;
-use std::error::Error;
 use std::fmt;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -449,19 +448,12 @@ impl<C: Actor, P: DecidesUnasked<TooManyReplacements>> FailuresDecidedBy<P> for 
 impl<C: Actor, P: DecidesAll> EscalationsDecidedBy<P> for Pool<C> {}
 
 /// The permanent workers of a pool ended by themselves more often than its limit grants. The pool fails with it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{worker} ended, and the limit permits no further replacement")]
 pub struct TooManyReplacements {
     /// The worker that ended last.
     pub worker: ActorPath,
 }
-
-impl fmt::Display for TooManyReplacements {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ended, and the limit permits no further replacement", self.worker)
-    }
-}
-
-impl Error for TooManyReplacements {}
 
 impl<C: Actor> fmt::Debug for Pool<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
