@@ -201,7 +201,9 @@ impl<K: ShardKey, A: RemoteActor, E> ShardedProps<K, A, E> {
         Self { actors: self.actors.idle(after), ..self }
     }
 
-    /// Allows at most this many actors on this node, see [`ChildrenProps::limit`]. Messages for one more become dead letters.
+    /// Allows at most this many actors on this node, see [`ChildrenProps::limit`]. Messages for one more become dead letters with the reason
+    /// [`TooManyChildren`](crate::DeadLetterReason::TooManyChildren). Their askers get [`AskError::TooManyChildren`], or
+    /// [`AskError::MailboxFull`] if they ask from another node: the message was not handled, and a retry may help.
     pub fn limit(self, actors: usize) -> Self {
         Self { actors: self.actors.limit(actors), ..self }
     }

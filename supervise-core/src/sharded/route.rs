@@ -14,7 +14,7 @@ use super::gate::{Enter, GateMessage};
 use super::keeper::Keeper;
 use super::region::{Region, View, hash};
 use crate::actor::{
-    Actor, ActorRef, AskError, Context, EscalationsDecidedBy, FailuresDecidedBy, Supervisor, TypedRef,
+    Actor, ActorRef, AskError, Context, EscalationsDecidedBy, FailuresDecidedBy, SpawnError, Supervisor, TypedRef,
 };
 use crate::failure::Failure;
 use crate::mailbox::MailboxKind;
@@ -113,7 +113,7 @@ impl<K: ShardKey, A: RemoteActor> Actor for Route<K, A> {
         let view = match self.found(ctx.stopping()).await {
             Ok(view) => view,
             Err(reason) => {
-                lose(message, reason, ctx);
+                lose(message, reason, AskError::Undeliverable, ctx);
                 return Ok(());
             }
         };
@@ -125,8 +125,11 @@ impl<K: ShardKey, A: RemoteActor> Actor for Route<K, A> {
             }
             _ => match self.region.actors.get_or_spawn(self.key.clone()) {
                 Ok(actor) => pass_on(message, actor.actor_ref(), ctx).await,
-                // The owner is stopping, or this node has as many actors as its limit allows.
-                Err(_) => lose(message, DeadLetterReason::Stopped, ctx),
+                Err(SpawnError::TooManyChildren { .. }) => {
+                    lose(message, DeadLetterReason::TooManyChildren, AskError::TooManyChildren, ctx);
+                }
+                // The owner is stopping.
+                Err(_) => lose(message, DeadLetterReason::Stopped, AskError::Undeliverable, ctx),
             },
         }
         Ok(())
@@ -137,9 +140,14 @@ impl<K: ShardKey, A: RemoteActor> Actor for Route<K, A> {
     }
 }
 
-fn lose<K: ShardKey, A: RemoteActor>(message: A::Message, reason: DeadLetterReason, ctx: &Context<Route<K, A>>) {
+fn lose<K: ShardKey, A: RemoteActor>(
+    message: A::Message,
+    reason: DeadLetterReason,
+    answer: AskError,
+    ctx: &Context<Route<K, A>>,
+) {
     let name = A::message_name(&message);
-    ctx.me_any().core().lose(name, reason, AskError::Undeliverable, message);
+    ctx.me_any().core().lose(name, reason, answer, message);
 }
 
 impl<K: ShardKey, A: RemoteActor, P> FailuresDecidedBy<P> for Route<K, A> {}
