@@ -2,6 +2,8 @@
 //!
 //! Rules 28.1, 28.2, 28.3, 28.4, 28.5 and 28.6. The names `shr_..` are cases of this file.
 
+mod attacked;
+
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;

@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::gate::{Gate, GateMessage};
 use super::region::{Member, Region, View, entry, hash};
@@ -20,7 +21,11 @@ use crate::remote::{
     Arguments, Listing, Node, NodeId, Outgoing, RemoteActor, RemoteHandler, Undecodable, Unsendable, codec,
 };
 
-/// The actor that follows the nodes that take part.
+/// How long the keeper waits before it looks again whether an actor's parent has heard of its end.
+const AGAIN: Duration = Duration::from_millis(1);
+
+/// The actor that follows the nodes that take part. It ends after the actors of its node, because other nodes take a key over when
+/// the keeper has ended.
 pub(super) struct Keeper<K: ShardKey, A: RemoteActor> {
     region: Arc<Region<K, A>>,
     routes: Children<K, Route<K, A>>,
@@ -220,26 +225,49 @@ async fn let_go<K: ShardKey, A: RemoteActor>(
     routes: Children<K, Route<K, A>>,
     view: Arc<View<K, A>>,
 ) {
-    let elsewhere = |key: &K| hash(key).and_then(|hash| view.home(hash)).is_none_or(|home| !home.is_here);
-    passivate(&region, &routes, elsewhere).await;
-    passivate(&region, &region.actors, elsewhere).await;
+    for (_, route) in passivated(&routes, |key| !is_home_here(&view, key)) {
+        region.system.ended(&route).await;
+    }
+    for (key, actor) in passivated(&region.actors, |key| !is_home_here(&view, key)) {
+        gone(&region, &key, actor).await;
+    }
 }
 
-/// Passivates these children, and waits until they have ended.
-async fn passivate<K: ShardKey, A: RemoteActor, C: Actor>(
-    region: &Region<K, A>,
+fn is_home_here<K: ShardKey, A: RemoteActor>(view: &View<K, A>, key: &K) -> bool {
+    hash(key).and_then(|hash| view.home(hash)).is_some_and(|home| home.is_here)
+}
+
+/// Passivates these children, and returns them.
+fn passivated<K: ShardKey, C: Actor>(
     children: &Children<K, C>,
     which: impl Fn(&K) -> bool,
-) {
+) -> Vec<(K, ActorRef<C>)> {
     let mut ending = Vec::new();
     children.for_each_occupant(|key, child| {
         if which(key) {
             children.passivate(key);
-            ending.push(child);
+            ending.push((key.clone(), child));
         }
     });
-    for child in ending {
-        region.system.ended(&child).await;
+    ending
+}
+
+/// Waits until an actor that was passivated has ended, and its successor too. It has one if it was being passivated already when
+/// a message came, or if messages were in its stash (rule 18.3). Returns whether the key has no actor here: `false` if this node has become
+/// its home again.
+async fn gone<K: ShardKey, A: RemoteActor>(region: &Region<K, A>, key: &K, mut actor: ActorRef<A>) -> bool {
+    loop {
+        region.system.ended(&actor).await;
+        match region.actors.occupant(key) {
+            None => return true,
+            // Its parent has not heard of its end.
+            Some(same) if same == actor => tokio::time::sleep(AGAIN).await,
+            Some(_) if is_home_here(&region.view(), key) => return false,
+            Some(successor) => {
+                region.actors.drain(key);
+                actor = successor;
+            }
+        }
     }
 }
 
@@ -264,16 +292,20 @@ async fn let_one_go<K: ShardKey, A: RemoteActor>(
         }
         if let Some(actor) = region.actors.occupant(&key) {
             region.actors.passivate(&key);
-            region.system.ended(&actor).await;
+            if !gone(&region, &key, actor).await {
+                return;
+            }
         }
         reply.answer(());
     };
-    // The asker waits for the same time. After it, `reply` is dropped, which tells the asker.
+    // The asker waits for the same time. If `reply` is dropped, the key has not been let go.
     let _given_up = tokio::time::timeout(region.handover, gone).await;
 }
 
 impl<K: ShardKey, A: RemoteActor> Supervisor for Keeper<K, A> {
     type Ref = ActorRef<Self>;
+    /// Only `post_stop` waits here, and it comes to its end.
+    const STOP_TIMEOUT: Duration = Duration::from_secs(3600);
 }
 
 impl<K: ShardKey, A: RemoteActor> Actor for Keeper<K, A> {
@@ -317,6 +349,11 @@ impl<K: ShardKey, A: RemoteActor> Actor for Keeper<K, A> {
         let listing = self.node.listing(entry(&self.region.name));
         self.look(ctx);
         Self::follow(listing, ctx);
+        Ok(())
+    }
+
+    async fn post_stop(&mut self, _: &mut Context<Self>) -> Result<(), Failure> {
+        self.region.actors.stopped().await;
         Ok(())
     }
 

@@ -252,7 +252,7 @@ impl<K: ShardKey, A: RemoteActor, E> ShardedProps<K, A, E> {
             return Err(ShardError::NameTaken { name: name.to_owned() });
         }
         let actors = self.actors.spawn(ctx, name)?;
-        let region = Arc::new(Region::new(name, ctx.system().clone(), actors, self.handover));
+        let region = Arc::new(Region::new(name, &node, actors, self.handover));
         let of_routes = Arc::clone(&region);
         let mut routes = Children::of(move |key: &K| Route::new(key.clone(), Arc::clone(&of_routes)));
         if let Some(after) = self.idle {

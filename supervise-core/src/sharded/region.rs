@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde::Serialize;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
 use super::ShardKey;
 use super::gate::Gate;
@@ -15,7 +15,10 @@ use super::keeper::Keeper;
 use crate::actor::{ActorRef, ActorSystem};
 use crate::base::{contained, drop_contained};
 use crate::keyed::Children;
-use crate::remote::{NodeId, RemoteActor, message_pack};
+use crate::remote::{Node, NodeId, RemoteActor, message_pack};
+
+/// How many keepers a node asks at most, at the same time, to let a key go.
+const RELEASES: usize = 1024;
 
 /// What the route, the gate and the keeper of one node share.
 pub(super) struct Region<K: ShardKey, A: RemoteActor> {
@@ -24,6 +27,8 @@ pub(super) struct Region<K: ShardKey, A: RemoteActor> {
     /// The actors that are at home here.
     pub(super) actors: Children<K, A>,
     pub(super) handover: Duration,
+    /// Bounds how many keepers are asked at the same time to let a key go, because a node gives up a peer that asks too much.
+    pub(super) releases: Semaphore,
     view: watch::Sender<Arc<View<K, A>>>,
 }
 
@@ -51,9 +56,10 @@ pub(super) struct Member<K: ShardKey, A: RemoteActor> {
 }
 
 impl<K: ShardKey, A: RemoteActor> Region<K, A> {
-    pub(super) fn new(name: &str, system: ActorSystem, actors: Children<K, A>, handover: Duration) -> Self {
+    pub(super) fn new(name: &str, node: &Node, actors: Children<K, A>, handover: Duration) -> Self {
         let view = watch::Sender::new(Arc::new(View::new(0, Vec::new(), Vec::new())));
-        Self { name: name.to_owned(), system, actors, handover, view }
+        let releases = Semaphore::new((node.limit() / 4).clamp(1, RELEASES));
+        Self { name: name.to_owned(), system: node.system().clone(), actors, handover, releases, view }
     }
 
     pub(super) fn view(&self) -> Arc<View<K, A>> {
