@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::gate::{Gate, GateMessage};
-use super::region::{Member, Region, View, entry, hash};
+use super::region::{Holder, Member, Region, View, entry, hash};
 use super::route::Route;
 use super::{ShardKey, WireName};
 use crate::actor::{
@@ -23,6 +23,9 @@ use crate::remote::{
 
 /// How long the keeper waits before it looks again whether an actor's parent has heard of its end.
 const AGAIN: Duration = Duration::from_millis(1);
+
+/// How many successors an actor that is let go may have.
+const SUCCESSORS: usize = 3;
 
 /// The actor that follows the nodes that take part. It ends after the actors of its node, because other nodes take a key over when
 /// the keeper has ended.
@@ -96,23 +99,23 @@ impl<K: ShardKey, A: RemoteActor> Keeper<K, A> {
         Request::new(&keeper, KeeperMessage::Settle(from, fingerprint, ReplyTo::nowhere()), attach).await
     }
 
-    /// The nodes that take part now.
-    fn members(&self) -> Vec<Member<K, A>> {
+    /// The nodes that take part now, and those that do not but may still have actors: only their keepers have a name.
+    fn nodes(&self, number: u64) -> View<K, A> {
         let name = entry(&self.region.name);
         let gates = self.node.listing::<Gate<K, A>>(&name).now();
         let keepers = self.node.listing::<Self>(&name).now();
-        let mut members: Vec<Member<K, A>> = Vec::with_capacity(gates.len());
-        for gate in gates {
-            let node = self.node_of(&gate);
-            let keeper = keepers.iter().find(|keeper| self.node_of(keeper) == node);
-            if let Some(keeper) = keeper
-                && members.iter().all(|member| member.node != node)
-            {
-                members.push(Member::new(node, gate.is_local(), gate, keeper.clone()));
+        let (mut members, mut leaving) = (Vec::<Member<K, A>>::with_capacity(gates.len()), Vec::new());
+        for keeper in keepers {
+            let node = self.node_of(&keeper);
+            let is_known = members.iter().any(|member| member.node == node);
+            match gates.iter().find(|gate| self.node_of(gate) == node) {
+                Some(gate) if !is_known => members.push(Member::new(node, gate.clone(), keeper)),
+                None if !keeper.is_local() => leaving.push(Holder::new(keeper)),
+                _ => {}
             }
         }
         members.sort_by(|one, other| one.node.cmp(&other.node));
-        members
+        View::new(number, members, leaving)
     }
 
     fn node_of<B: Actor>(&self, actor: &ActorRef<B>) -> NodeId {
@@ -121,19 +124,13 @@ impl<K: ShardKey, A: RemoteActor> Keeper<K, A> {
     }
 
     fn look(&mut self, ctx: &mut Context<Self>) {
-        let (members, before) = (self.members(), self.region.view());
-        let is_same = before.number > 0
-            && members.len() == before.members.len()
-            && members.iter().zip(&before.members).all(|(now, before)| now.is_same(before));
-        if is_same {
+        let before = self.region.view();
+        let now = self.nodes(before.number + 1);
+        // An instance that has not settled begins with a view of its own.
+        if now.is_same(&before) && !self.settling.is_empty() {
             return;
         }
-        let earlier = before.members.iter().chain(&before.leaving);
-        let leaving = earlier.filter(|one| {
-            !one.is_here && !one.keeper.has_ended() && members.iter().all(|member| !member.is_same(one))
-        });
-        let leaving = leaving.map(Member::again).collect();
-        let view = Arc::new(View::new(before.number + 1, members, leaving));
+        let view = Arc::new(now);
         self.region.publish(Arc::clone(&view));
         // The gate is a sibling: if it has ended, this actor ends as well.
         let _ending = self.gate.tell(GateMessage::Again);
@@ -160,18 +157,15 @@ impl<K: ShardKey, A: RemoteActor> Keeper<K, A> {
         let settling = ctx.pipe(here, move |me: &ActorRef<Self>, ()| told(me, KeeperMessage::Settled(number)));
         self.settling.push(settling);
         let me = self.node.id().to_string();
-        for (at, member) in view.members.iter().chain(&view.leaving).enumerate() {
-            if member.is_here {
-                continue;
-            }
-            let (view, asked) =
-                (Arc::clone(view), Self::settle_at(member.keeper.clone(), me.clone(), view.fingerprint));
+        for (at, other) in view.others().enumerate() {
+            let asked = Self::settle_at(other.keeper.clone(), me.clone(), view.fingerprint);
+            let view = Arc::clone(view);
             let settles = async move {
                 // After an error, the routes ask that node for each key.
                 if asked.await.is_ok()
-                    && let Some(member) = view.members.iter().chain(&view.leaving).nth(at)
+                    && let Some(other) = view.others().nth(at)
                 {
-                    member.settles();
+                    other.settles();
                 }
             };
             let settles = ctx.pipe(settles, |me: &ActorRef<Self>, ()| told(me, KeeperMessage::Noted));
@@ -190,6 +184,8 @@ impl<K: ShardKey, A: RemoteActor> Keeper<K, A> {
         }
         let others_know = now.unsettled().next().is_none();
         if others_know && now.members.iter().all(|member| !member.is_here) {
+            // Until now, the other nodes have waited for this one.
+            self.node.unregister(&entry(&self.region.name), ctx.me().actor_ref());
             self.leaves(ctx);
         }
     }
@@ -252,10 +248,11 @@ fn passivated<K: ShardKey, C: Actor>(
     ending
 }
 
-/// Waits until an actor that was passivated has ended, and its successor too. It has one if it was being passivated already when
-/// a message came, or if messages were in its stash (rule 18.3). Returns whether the key has no actor here: `false` if this node has become
-/// its home again.
+/// Waits until an actor that was passivated has ended, and its successors too. It has one if it was being passivated already when
+/// a message came, or if messages were in its stash (rule 18.3). If successors set messages aside again and again, the last of them loses
+/// them. Returns whether the key has no actor here: `false` if this node has become its home again.
 async fn gone<K: ShardKey, A: RemoteActor>(region: &Region<K, A>, key: &K, mut actor: ActorRef<A>) -> bool {
+    let mut successors = 0;
     loop {
         region.system.ended(&actor).await;
         match region.actors.occupant(key) {
@@ -264,7 +261,12 @@ async fn gone<K: ShardKey, A: RemoteActor>(region: &Region<K, A>, key: &K, mut a
             Some(same) if same == actor => tokio::time::sleep(AGAIN).await,
             Some(_) if is_home_here(&region.view(), key) => return false,
             Some(successor) => {
-                region.actors.drain(key);
+                successors += 1;
+                if successors < SUCCESSORS {
+                    region.actors.passivate(key);
+                } else {
+                    region.actors.drain(key);
+                }
                 actor = successor;
             }
         }
@@ -330,9 +332,7 @@ impl<K: ShardKey, A: RemoteActor> Actor for Keeper<K, A> {
                 ctx.pipe(gone, |me: &ActorRef<Self>, ()| told(me, KeeperMessage::Noted));
             }
             KeeperMessage::Leave(reply) => {
-                let name = entry(&self.region.name);
-                self.node.unregister(&name, &self.gate);
-                self.node.unregister(&name, ctx.me().actor_ref());
+                self.node.unregister(&entry(&self.region.name), &self.gate);
                 self.leaving.push(reply);
                 let limit = tokio::time::sleep(self.region.handover);
                 ctx.pipe(limit, |me: &ActorRef<Self>, ()| told(me, KeeperMessage::Leaves));

@@ -12,7 +12,7 @@ use std::task::Poll;
 use super::ShardKey;
 use super::gate::{Enter, GateMessage};
 use super::keeper::Keeper;
-use super::region::{Member, Region, View, hash};
+use super::region::{Holder, Region, View, hash};
 use crate::actor::{
     Actor, AskError, Context, EscalationsDecidedBy, FailuresDecidedBy, SpawnError, Supervisor, TypedRef,
 };
@@ -77,7 +77,7 @@ impl<K: ShardKey, A: RemoteActor> Route<K, A> {
 
 /// Waits until the other nodes have let the key go.
 async fn released<K: ShardKey, A: RemoteActor>(region: &Region<K, A>, view: &View<K, A>, key: &K) {
-    let asks = view.unsettled().map(|member| Box::pin(release(region, member, key)));
+    let asks = view.unsettled().map(|other| Box::pin(release(region, other, key)));
     let mut asks: Vec<Pin<Box<_>>> = asks.collect();
     poll_fn(|cx| {
         asks.retain_mut(|ask| ask.as_mut().poll(cx).is_pending());
@@ -86,12 +86,12 @@ async fn released<K: ShardKey, A: RemoteActor>(region: &Region<K, A>, view: &Vie
     .await;
 }
 
-async fn release<K: ShardKey, A: RemoteActor>(region: &Region<K, A>, member: &Member<K, A>, key: &K) {
+async fn release<K: ShardKey, A: RemoteActor>(region: &Region<K, A>, other: &Holder<K, A>, key: &K) {
     let _place = region.releases.acquire().await;
-    // The member may have let all keys go while this waited for its place.
-    if !member.is_settled() && Keeper::release(&member.keeper, key.clone()).await.is_err() {
-        // The member has not let the key go. It has when its keeper has ended.
-        region.system.ended(&member.keeper).await;
+    // The other node may have let all keys go while this waited for its place.
+    if !other.is_settled() && Keeper::release(&other.keeper, key.clone()).await.is_err() {
+        // It has not let the key go. It has when its keeper has ended.
+        region.system.ended(&other.keeper).await;
     }
 }
 

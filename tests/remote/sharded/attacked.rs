@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use supervise::remote::memory::Network;
-use supervise::remote::{Node, NodeBuilder};
+use supervise::remote::{Node, NodeBuilder, NodeId};
 use supervise::sharded::{ShardError, Sharded};
 use supervise::{ActorSystem, AskError, Context, actor, supervise};
 
@@ -235,5 +235,78 @@ async fn shr_21_many_keys_that_move_at_once_do_not_break_a_limit_of_the_nodes() 
     log.one_at_a_time();
     for key in 0..1000 {
         assert_eq!(log.noted(key), [1, 2]);
+    }
+}
+
+/// Nodes come, leave, end and restart while keys are passivated and messages are told. No node is cut off or killed.
+async fn storm(seed: u64, loses_messages: bool) {
+    let (network, log) = (Network::new(seed), Log::default());
+    let mut random = fastrand::Rng::with_seed(seed);
+    let (mut streets, mut next, mut ends) = (vec![Street::new(&network, "n0", &log, 1).await], 1, Vec::new());
+    for number in 0..100 {
+        for key in 0..12 {
+            let from = random.usize(..streets.len());
+            streets[from].at(key).note(number).tell().unwrap();
+        }
+        let at = random.usize(..streets.len());
+        match random.u8(if loses_messages { 0..8 } else { 0..6 }) {
+            0 | 1 if streets.len() < 5 => {
+                let street = Street::new(&network, &format!("n{next}"), &log, random.u64(..3)).await;
+                next += 1;
+                // Until a node has heard of the others, it has a view of its own.
+                let knows = |nodes: &[NodeId], of: &Street| nodes.iter().any(|n| n.system() == of.system.name());
+                soon(street.slow.wait_for(|nodes| streets.iter().all(|other| knows(nodes, other)))).await;
+                streets.push(street);
+            }
+            2 if streets.len() > 1 => {
+                let leaves = streets.swap_remove(at);
+                ends.push(tokio::spawn(async move {
+                    leaves.slow.leave().await.unwrap();
+                    leaves.system.terminate().await;
+                }));
+            }
+            3 => streets[at].slow.here().passivate(&random.u64(..12)),
+            6 if streets.len() > 1 => {
+                let ending = streets.swap_remove(at);
+                ends.push(tokio::spawn(async move { ending.system.terminate().await }));
+            }
+            7 => {
+                assert!(matches!(soon(streets[at].house.fail()).await, Err(AskError::Failed(_))));
+                streets[at].slow = soon(streets[at].house.slow()).await.unwrap();
+            }
+            _ => tokio::time::sleep(Duration::from_millis(random.u64(..300))).await,
+        }
+    }
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    for (key, home) in log.one_at_a_time() {
+        assert_eq!(streets[0].slow.home(&key).unwrap().system(), home, "seed {seed}, key {key}");
+    }
+    for key in 0..12 {
+        let mut noted = log.noted(key);
+        noted.sort_unstable();
+        let all = noted.len();
+        noted.dedup();
+        assert_eq!(noted.len(), all, "seed {seed}, key {key}: a message was handled twice");
+        assert!(loses_messages || all == 100, "seed {seed}, key {key}: {} messages were lost", 100 - all);
+    }
+    for end in ends {
+        soon(end).await.unwrap();
+    }
+    for street in streets {
+        street.system.terminate().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn shr_22_while_nodes_come_and_leave_at_the_same_time_a_key_has_one_actor_and_no_message_is_lost() {
+    for seed in 0..5 {
+        storm(seed, false).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn shr_23_while_nodes_end_without_leaving_and_restart_a_key_has_one_actor() {
+    for seed in 0..5 {
+        storm(seed, true).await;
     }
 }
