@@ -15,6 +15,7 @@ use crate::actor::{
     Actor, ActorRef, AskError, Context, EscalationsDecidedBy, FailuresDecidedBy, ReplyTo, Request, Supervisor,
     TypedRef, WorkId,
 };
+use crate::base::{contained_async, drop_contained};
 use crate::failure::Failure;
 use crate::keyed::Children;
 use crate::remote::{
@@ -329,6 +330,8 @@ impl<K: ShardKey, A: RemoteActor> Actor for Keeper<K, A> {
             }
             KeeperMessage::Release(key, reply) => {
                 let gone = let_one_go(Arc::clone(&self.region), self.routes.clone(), key, reply);
+                // A key may panic, for instance when it is compared.
+                let gone = async { contained_async(gone).await.map_or_else(drop_contained, drop) };
                 ctx.pipe(gone, |me: &ActorRef<Self>, ()| told(me, KeeperMessage::Noted));
             }
             KeeperMessage::Leave(reply) => {

@@ -48,6 +48,9 @@ impl<K: ChildKey + Travels + Clone> ShardKey for K {}
 /// How long a node waits by default until another node has let a key go.
 const HANDOVER: Duration = Duration::from_secs(10);
 
+/// How long the way to a key stays without a message, if the actors have no idle time. Nothing else bounds the number of ways.
+const ROUTE_IDLE: Duration = Duration::from_secs(600);
+
 /// One actor for each key in the whole mesh.
 ///
 /// Each node that takes part spawns a `Sharded` under the same name. Every key belongs to one of these nodes, its *home*. A ref from
@@ -195,7 +198,7 @@ pub struct ShardedProps<K: ShardKey, A: RemoteActor, E> {
 
 impl<K: ShardKey, A: RemoteActor, E> ShardedProps<K, A, E> {
     /// Passivates an actor that has handled no message for this time, see [`ChildrenProps::idle`]. The ways to actors are passivated
-    /// after the same time.
+    /// after the same time, or after 10 minutes if this is not set.
     pub fn idle(mut self, after: Duration) -> Self {
         self.idle = Some(after);
         Self { actors: self.actors.idle(after), ..self }
@@ -254,11 +257,8 @@ impl<K: ShardKey, A: RemoteActor, E> ShardedProps<K, A, E> {
         let actors = self.actors.spawn(ctx, name)?;
         let region = Arc::new(Region::new(name, &node, actors, self.handover));
         let of_routes = Arc::clone(&region);
-        let mut routes = Children::of(move |key: &K| Route::new(key.clone(), Arc::clone(&of_routes)));
-        if let Some(after) = self.idle {
-            routes = routes.idle(after);
-        }
-        let routes = routes.spawn(ctx, format!("{name}-routes"))?;
+        let routes = Children::of(move |key: &K| Route::new(key.clone(), Arc::clone(&of_routes)));
+        let routes = routes.idle(self.idle.unwrap_or(ROUTE_IDLE)).spawn(ctx, format!("{name}-routes"))?;
         let gate = {
             let (region, routes) = (Arc::clone(&region), routes.clone());
             ctx.spawn(format!("{name}-gate"), move || Gate::new(Arc::clone(&region), routes.clone()))?
