@@ -7,7 +7,7 @@ use supervise::remote::{Node, NodeBuilder, NodeId};
 use supervise::sharded::{ShardError, Sharded};
 use supervise::{ActorSystem, AskError, Context, actor, supervise};
 
-use super::{Line, Log};
+use super::{Line, Log, open};
 use crate::fixture::{Oops, settle, soon};
 
 /// An actor that takes its time to end, and may set messages aside.
@@ -236,6 +236,38 @@ async fn shr_21_many_keys_that_move_at_once_do_not_break_a_limit_of_the_nodes() 
     for key in 0..1000 {
         assert_eq!(log.noted(key), [1, 2]);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn shr_28_a_node_that_has_left_takes_part_again_when_its_owner_restarts() {
+    let (network, log) = (Network::new(28), Log::default());
+    let (a, mut b) = two(&network, &log, 0).await;
+    let late = b.at(1);
+    soon(b.slow.leave()).await.unwrap();
+    assert_eq!(a.slow.nodes().len(), 1);
+    assert!(matches!(soon(b.house.fail()).await, Err(AskError::Failed(_))));
+    b.slow = soon(b.house.slow()).await.unwrap();
+    soon(a.slow.wait_for(|nodes| nodes.len() == 2)).await;
+    for key in 0..20 {
+        assert_eq!(soon(a.at(key).note(1)).await.unwrap(), soon(b.at(key).note(2)).await.unwrap());
+    }
+    assert!(log.one_at_a_time().values().any(|home| home == "b"));
+    assert!(late.note(3).tell().is_err(), "a ref of the earlier handle");
+}
+
+#[tokio::test(start_paused = true)]
+async fn shr_29_leaving_takes_twice_the_handover_time_at_most() {
+    let (network, log) = (Network::new(29), Log::default());
+    let [a, _b] = open(&network, &log, ["a", "b"]).await;
+    for key in 0..20 {
+        a.account(key).sleep(3600).tell().unwrap();
+    }
+    settle().await;
+    let began = tokio::time::Instant::now();
+    soon(a.accounts.leave()).await.unwrap();
+    let waited = began.elapsed();
+    assert!((Duration::from_secs(20)..=Duration::from_secs(40)).contains(&waited), "{waited:?}");
+    assert!(!a.accounts.here().is_empty(), "they still sleep");
 }
 
 /// Nodes come, leave, end and restart while keys are passivated and messages are told. No node is cut off or killed.
