@@ -251,7 +251,7 @@ async fn ask(games: Sharded<u32, Game>, ledger: LedgerRef, asker: u64, ends: wat
         let Ok(game) = games.get(fastrand::u32(..GAMES)) else { return results };
         loop {
             match game.goal(number, ledger.clone()).timeout(Duration::from_secs(5)).await {
-                Ok(_) | Err(AskError::Failed(_)) => break,
+                Ok(_) => break,
                 Err(AskError::Undeliverable | AskError::MailboxFull) => results.undeliverable += 1,
                 Err(_) => results.unknown += 1,
             }
