@@ -1,4 +1,6 @@
 //! Sharded actors with keys that misbehave, and with settings at their limits.
+//!
+//! Rules 28.2 and 28.3.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
