@@ -117,6 +117,15 @@ impl Node {
         self.0.all_links().iter().map(|link| link.waiting_asks()).sum()
     }
 
+    pub(crate) fn system(&self) -> &ActorSystem {
+        &self.0.system
+    }
+
+    /// How many asks of this node may be under way at a peer with the same settings.
+    pub(crate) fn limit(&self) -> usize {
+        self.0.limits.association.asks
+    }
+
     pub(super) fn core_of(core: &Core) -> Option<Arc<NodeCore>> {
         ActorSystem::of(core).node().map(|node| node.0)
     }
