@@ -12,6 +12,7 @@
 // | `association` | greeting, order, window, liveness, verdict between two nodes: pure |
 // | `link` | performs the association with one peer; its table of proxies, asks and contracts |
 // | `inbound` | carries out what the peer sent |
+// | `holding` | messages of the peer's that wait for room in full mailboxes here |
 // | `proxy` | the future of a cell that stands for a remote actor |
 // | `node` | [`Node`]: joining, finding, what was handed out; one task per node that listens to the engine and the clock |
 // | `names` | the registry |
@@ -24,6 +25,7 @@
 pub mod association;
 mod codec;
 mod depth;
+mod holding;
 mod inbound;
 mod link;
 #[cfg(feature = "testkit")]

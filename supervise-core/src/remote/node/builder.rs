@@ -83,18 +83,22 @@ impl NodeBuilder {
         self
     }
 
-    /// Sets how many bytes may be under way to a peer. The default is 1 MiB. Peers should have the same.
+    /// Sets how many bytes may be under way to a peer. The default is 1 MiB. Peers should have the same. Of what a peer sends to actors
+    /// here with full mailboxes, 16 times as much may wait before the peer waits too
+    /// (rule [26.11](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-26.11)).
     pub fn window(mut self, bytes: u64) -> Self {
         self.limits.association.window = bytes.max(1);
+        self.limits.association.held = bytes.saturating_mul(16);
         self
     }
 
-    /// Sets how many actors of one peer this node may know, how many asks of a peer may be under way, and how many watches it may have. A
-    /// peer that wants more is given up. The default is 65 536.
+    /// Sets how many actors of one peer this node may know, how many asks of a peer may be under way, how many watches it may have, and how
+    /// many of its actors may be full at a time. A peer that wants more is given up. The default is 65 536.
     pub fn limit(mut self, each: usize) -> Self {
         self.limits.refs = each;
         self.limits.association.asks = each;
         self.limits.association.watches = each;
+        self.limits.association.paused = each;
         self
     }
 
