@@ -4,8 +4,8 @@
 
 use std::time::Duration;
 
-use supervise::remote::memory::Network;
 use supervise::remote::NodeBuilder;
+use supervise::remote::memory::Network;
 use supervise::{AskError, Context, DeadLetterReason, HowEnded, SendErrorReason, Terminated, actor};
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -218,7 +218,11 @@ async fn rem_49_poison_and_kill_come_behind_messages_that_wait_for_room() {
             far.hear(number).tell().unwrap();
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
-        if kills { far.actor_ref().kill() } else { far.actor_ref().poison() }
+        if kills {
+            far.actor_ref().kill()
+        } else {
+            far.actor_ref().poison()
+        }
         tokio::time::sleep(Duration::from_secs(60)).await;
         assert_eq!(drain(&mut saw), (0..3).map(Saw::Number).collect::<Vec<_>>());
         assert!(slow.actor_ref().has_ended());

@@ -338,14 +338,7 @@ impl Association {
     }
 
     /// `version` is the newest that the peer speaks.
-    fn is_up(
-        &mut self,
-        now: Time,
-        yours: Number,
-        peer: Option<Id>,
-        version: u16,
-        effects: &mut Vec<Effect>,
-    ) {
+    fn is_up(&mut self, now: Time, yours: Number, peer: Option<Id>, version: u16, effects: &mut Vec<Effect>) {
         if let State::Greeting(Greets { mine, .. }) = self.state {
             let version = version.min(self.me.versions.1);
             self.state = State::Up(Box::new(Up::new((mine, yours), peer, version, now)));

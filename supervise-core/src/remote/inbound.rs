@@ -72,7 +72,11 @@ impl Peer<'_> {
             Frame::Tell { to, body } => self.message((to, bytes), &body, None, contracts),
             Frame::Ask { to, ask, body } => {
                 let asked = Asked { link: Arc::clone(link), mine, ask };
-                if to == 0 { self.find(&body, &asked) } else { self.message((to, bytes), &body, Some(asked), contracts) }
+                if to == 0 {
+                    self.find(&body, &asked)
+                } else {
+                    self.message((to, bytes), &body, Some(asked), contracts)
+                }
             }
             Frame::Answer { ask, body } => {
                 let Some(asker) = link.asker(ask) else { return };

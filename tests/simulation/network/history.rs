@@ -192,7 +192,8 @@ impl History {
                     _ => None,
                 });
                 for to in to.collect::<BTreeSet<Id>>() {
-                    let (sent, handled) = (sender.sent_to(to).count(), record.handled.get(&to).map_or(0, Vec::len));
+                    let (sent, handled) =
+                        (sender.sent_to(to).count(), record.handled.get(&to).map_or(0, Vec::len));
                     ensure!(sent == handled, "N10: {to} handled {handled} of {sent} messages ({mine})");
                 }
             }

@@ -653,7 +653,10 @@ impl World {
             for (peer, association) in &node.peers {
                 let full: BTreeSet<Id> = self.nodes[*peer].held(at).map(|(to, _)| to).collect();
                 if association.paused() != full.len() || !full.iter().all(|to| association.is_paused(*to)) {
-                    return Err(format!("N10: {at} has paused {} refs, but {full:?} are full", association.paused()));
+                    return Err(format!(
+                        "N10: {at} has paused {} refs, but {full:?} are full",
+                        association.paused()
+                    ));
                 }
             }
         }
