@@ -19,7 +19,7 @@
 // | `codec`, `depth`, `wire` | messages and packets as bytes |
 // | `refs` | refs in messages |
 // | `remote_actor` | [`RemoteActor`] |
-// | `transport`, `memory` | the engine's trait, and an engine in memory for tests |
+// | `transport`, `inbox`, `memory` | the engine's trait, what it hears, and an engine in memory for tests |
 
 #[doc(hidden)]
 pub mod association;
@@ -27,6 +27,7 @@ mod codec;
 mod depth;
 mod holding;
 mod inbound;
+mod inbox;
 mod link;
 #[cfg(feature = "testkit")]
 pub mod memory;
@@ -42,8 +43,9 @@ mod wire;
 
 pub(crate) use self::codec::message_pack;
 pub use self::codec::{Arguments, Codec, Outgoing, RemoteHandler, Travels, Undecodable, Unsendable, codec};
+pub use self::inbox::Inbox;
 pub use self::names::{Listing, RegisterError};
 pub use self::node::{FindError, JoinError, Node, NodeBuilder};
 pub use self::remote_actor::RemoteActor;
 pub(crate) use self::remote_actor::push;
-pub use self::transport::{BoxFuture, Inbox, NodeId, Transport, TransportError};
+pub use self::transport::{BoxFuture, NodeId, Transport, TransportError};
