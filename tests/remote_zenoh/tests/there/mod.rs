@@ -75,6 +75,11 @@ impl There {
         soon(self.process.kill()).await.expect("it runs");
     }
 
+    /// Closes its input, so that it ends.
+    pub fn close(&mut self) {
+        drop(self.process.stdin.take());
+    }
+
     /// Ends it in an orderly way.
     pub async fn end(mut self) {
         drop(self.process.stdin.take());
