@@ -19,6 +19,7 @@ use super::node::NodeCore;
 use super::proxy;
 use super::remote_actor::{Nobody, RemoteActor};
 use super::transport::NodeId;
+use super::waiting::Waiting;
 use super::wire::{Note, bytes, encode};
 use crate::actor::dispatch::Task;
 use crate::actor::{ActorRef, ActorSystem, AnyActorRef, AskError, EndReason};
@@ -86,7 +87,7 @@ struct State {
     association: Association,
     kept: Kept,
     /// Proxies that wait for the window.
-    waiting: Vec<Waker>,
+    waiting: Waiting,
     /// Proxies of actors with full mailboxes, by the actor's uid on its node.
     paused: HashMap<u64, Vec<Waker>>,
     outbox: VecDeque<Vec<u8>>,
@@ -131,7 +132,7 @@ impl Link {
         let state = State {
             association,
             kept: Kept::default(),
-            waiting: Vec::new(),
+            waiting: Waiting::default(),
             paused: HashMap::new(),
             outbox: VecDeque::new(),
             is_sending: false,
@@ -234,7 +235,7 @@ impl Link {
                 Effect::Verdict { mine, why } => {
                     let kept = take(&mut state.kept);
                     over = Some(Box::new(Over { mine, effects: Vec::new(), kept }));
-                    after.wake.append(&mut state.waiting);
+                    after.wake.extend(state.waiting.all());
                     after.wake.extend(take(&mut state.paused).into_values().flatten());
                     after.events.push(Event::NodeDown { node: node(), why: word(why) });
                     after.is_news = true;
@@ -260,7 +261,7 @@ impl Link {
             self.put(Work::Over(over));
         }
         if state.association.is_open() {
-            after.wake.append(&mut state.waiting);
+            after.wake.extend(state.waiting.first());
         }
         after
     }
@@ -345,17 +346,17 @@ impl Link {
     pub(super) fn gate(&self, mine: Number, actor: u64, waker: &Waker) -> Gate {
         let mut state = self.state();
         let State { association, waiting, paused, .. } = &mut *state;
-        let waiting = if association.numbers().is_none_or(|numbers| numbers.0 != mine) {
+        if association.numbers().is_none_or(|numbers| numbers.0 != mine) {
             return Gate::Over;
         } else if association.is_paused(actor) {
-            paused.entry(actor).or_default()
+            let waiting = paused.entry(actor).or_default();
+            if !waiting.iter().any(|waits| waits.will_wake(waker)) {
+                waiting.push(waker.clone());
+            }
         } else if association.is_open() {
             return Gate::Open;
         } else {
-            waiting
-        };
-        if !waiting.iter().any(|waits| waits.will_wake(waker)) {
-            waiting.push(waker.clone());
+            waiting.add(waker);
         }
         Gate::Closed
     }

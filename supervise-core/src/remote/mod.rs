@@ -10,7 +10,7 @@
 // | file | owns |
 // |---|---|
 // | `association` | greeting, order, window, liveness, verdict between two nodes: pure |
-// | `link` | performs the association with one peer; its table of proxies, asks and contracts |
+// | `link`, `waiting` | performs the association with one peer; its table of proxies, asks and contracts; who waits for the window |
 // | `inbound` | carries out what the peer sent |
 // | `holding` | messages of the peer's that wait for room in full mailboxes here |
 // | `proxy` | the future of a cell that stands for a remote actor |
@@ -39,6 +39,7 @@ mod remote_actor;
 #[cfg(all(test, feature = "testkit"))]
 mod tests;
 mod transport;
+mod waiting;
 mod wire;
 
 pub(crate) use self::codec::message_pack;

@@ -1,4 +1,4 @@
-//! A node in a process of its own: `node [plaintext] ADDRESS [SEED]..`. It has the actors `one`, `two` and `ledger`, and prints what it
+//! A node in a process of its own: `node [plaintext] ADDRESS [SEED]..`. It has the actors `one`, `two`, `ledger` and `hive`, and prints what it
 //! hears of its peers. It ends when its input ends. A line `watch PATH` of its input lets it watch an `Echo` of another node.
 
 use std::error::Error;
@@ -6,7 +6,7 @@ use std::error::Error;
 use supervise::remote::Node;
 use supervise::zenoh::Zenoh;
 use supervise::{ActorSystem, Event, Events, Interest};
-use supervise_remote_zenoh::{Echo, Ledger, PATIENCE, Watcher};
+use supervise_remote_zenoh::{Echo, Hive, LIMIT, Ledger, PATIENCE, Watcher};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::sync::mpsc::unbounded_channel;
 
@@ -21,9 +21,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
         system.spawn(name, Echo::default)?;
     }
     system.spawn("ledger", Ledger::default)?;
+    system.spawn("hive", Hive::default)?;
     let engine = Zenoh::listen(address).seeds(arguments);
     let engine = if is_plaintext { engine.plaintext() } else { engine };
-    let node = Node::builder(&system).serve::<Echo>().serve::<Ledger>().patience(PATIENCE).join(engine).await?;
+    let builder = Node::builder(&system).serve::<Echo>().serve::<Ledger>().serve::<Hive>().limit(LIMIT);
+    let node = builder.patience(PATIENCE).join(engine).await?;
     println!("ready {}", node.id().address());
     tokio::select! {
         () = hear(events) => {}
