@@ -219,9 +219,9 @@ async fn rem_49_poison_and_kill_come_behind_messages_that_wait_for_room() {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
         if kills {
-            far.actor_ref().kill()
+            far.actor_ref().kill();
         } else {
-            far.actor_ref().poison()
+            far.actor_ref().poison();
         }
         tokio::time::sleep(Duration::from_secs(60)).await;
         assert_eq!(drain(&mut saw), (0..3).map(Saw::Number).collect::<Vec<_>>());

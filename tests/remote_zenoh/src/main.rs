@@ -1,7 +1,9 @@
 //! A node in a process of its own: `node [plaintext] ADDRESS [SEED]..`. It has the actors `one`, `two`, `ledger` and `hive`, and prints what it
-//! hears of its peers. It ends when its input ends. A line `watch PATH` of its input lets it watch an `Echo` of another node.
+//! hears of its peers. It ends when its input ends. `NODE_PATIENCE` is
+//! how many seconds of silence it bears. A line `watch PATH` of its input lets it watch an `Echo` of another node.
 
 use std::error::Error;
+use std::time::Duration;
 
 use supervise::remote::Node;
 use supervise::zenoh::Zenoh;
@@ -25,7 +27,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let engine = Zenoh::listen(address).seeds(arguments);
     let engine = if is_plaintext { engine.plaintext() } else { engine };
     let builder = Node::builder(&system).serve::<Echo>().serve::<Ledger>().serve::<Hive>().limit(LIMIT);
-    let node = builder.patience(PATIENCE).join(engine).await?;
+    let patience = match std::env::var("NODE_PATIENCE") {
+        Ok(seconds) => Duration::from_secs(seconds.parse()?),
+        Err(_) => PATIENCE,
+    };
+    let node = builder.patience(patience).join(engine).await?;
     println!("ready {}", node.id().address());
     tokio::select! {
         () = hear(events) => {}

@@ -8,14 +8,16 @@ mod there;
 
 use std::time::{Duration, Instant};
 
-use supervise::ActorSystem;
 use supervise::remote::Node;
 use supervise::zenoh::Zenoh;
+use supervise::{ActorSystem, Event, Interest};
 use supervise_remote_zenoh::{Gone, Hive, HiveRef, LIMIT, MemberRef, resident};
+
+use tokio::process::Command;
 
 use crate::there::There;
 
-/// How long the nodes of this test bear silence: many processes share few processors.
+/// How long a step may take: many processes share few processors.
 const SOON: Duration = Duration::from_secs(120);
 
 /// How many refs one message has.
@@ -65,11 +67,21 @@ async fn run(nodes: usize, refs: usize, watches: usize) {
     let mut clock = Clock(Instant::now());
     let system = ActorSystem::new("here");
     let builder = Node::builder(&system).serve::<Hive>().limit(LIMIT);
+    let mut events = system.events().subscribe_to(Interest::FAILURES);
+    tokio::spawn(async move {
+        while let Some(event) = events.recv().await {
+            if let Event::NodeDown { node, why, .. } = event {
+                eprintln!("{node} is down: {why}");
+            }
+        }
+    });
     let node = builder.join(Zenoh::listen("127.0.0.1:0")).await.unwrap();
     let here = system.spawn("hive", Hive::default).unwrap();
     let mut places = Vec::new();
     for _ in 1..nodes {
-        let there = There::new("127.0.0.1:0", &[node.id().address()]).await;
+        let mut there = Command::new(env!("CARGO_BIN_EXE_node"));
+        there.args(["127.0.0.1:0", node.id().address()]).env("NODE_PATIENCE", "10");
+        let there = There::run(there).await;
         let hive = soon(node.find::<Hive>(there.path("hive"))).await.unwrap();
         places.push(Place { there, hive, members: Vec::new() });
     }
