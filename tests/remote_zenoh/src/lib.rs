@@ -122,6 +122,10 @@ pub struct Gone {
 #[actor(remote)]
 impl Hive {
     /// Spawns this many members.
+    ///
+    /// # Panics
+    ///
+    /// If the system ends.
     #[handler]
     pub fn breed(&mut self, count: u64, ctx: &mut Context<Self>) -> Vec<MemberRef> {
         let numbers = self.bred..self.bred + count;
@@ -130,7 +134,7 @@ impl Hive {
             let handled = Arc::clone(&self.handled);
             let spawned =
                 ctx.system().spawn(format!("member-{number}"), move || Member { handled: Arc::clone(&handled) });
-            spawned.expect("the number is new")
+            spawned.expect("the number is new, and the system lives")
         };
         numbers.map(member).collect()
     }
@@ -138,7 +142,9 @@ impl Hive {
     /// Watches members of other nodes.
     #[handler]
     pub fn watch(&mut self, members: Vec<MemberRef>, ctx: &mut Context<Self>) {
-        members.iter().for_each(|member| ctx.watch(member));
+        for member in &members {
+            ctx.watch(member);
+        }
     }
 
     #[watch]
@@ -151,13 +157,13 @@ impl Hive {
 
     /// How many of the watched members have ended.
     #[handler]
-    pub fn gone(&self) -> Gone {
+    pub fn gone(&mut self) -> Gone {
         self.gone
     }
 
     /// How many messages the members have handled.
     #[handler]
-    pub fn handled(&self) -> u64 {
+    pub fn handled(&mut self) -> u64 {
         self.handled.load(Ordering::SeqCst)
     }
 
@@ -169,12 +175,13 @@ impl Hive {
 
     /// How many KiB of memory the process has resident.
     #[handler]
-    pub fn resident(&self) -> u64 {
+    pub fn resident(&mut self) -> u64 {
         resident()
     }
 }
 
 /// How many KiB of memory this process has resident; 0 where the system does not say.
+#[must_use]
 pub fn resident() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

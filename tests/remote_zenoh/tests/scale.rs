@@ -107,7 +107,7 @@ async fn run(nodes: usize, refs: usize, watches: usize) {
     }
     let told = clock.lap();
     // This node watches members of each other node, and each of them watches members of the next one.
-    let watched = watches / places.len();
+    let share = watches / places.len();
     let hives = [&here].into_iter().chain(places.iter().map(|place| &place.hive));
     for (at, hive) in hives.enumerate() {
         let of: Vec<usize> = match at {
@@ -116,7 +116,7 @@ async fn run(nodes: usize, refs: usize, watches: usize) {
             _ => vec![at % places.len()],
         };
         for place in of {
-            for chunk in places[place].members[..watched].chunks(CHUNK) {
+            for chunk in places[place].members[..share].chunks(CHUNK) {
                 soon(hive.watch(chunk.to_vec())).await.unwrap();
             }
         }
@@ -130,7 +130,7 @@ async fn run(nodes: usize, refs: usize, watches: usize) {
     let mut killed = places.remove(0);
     clock.lap();
     killed.there.kill().await;
-    let lost = watched as u64;
+    let lost = share as u64;
     until(Gone { gracefully: 0, unreachable: lost }, async || soon(here.gone()).await.unwrap()).await;
     if let Some(last) = places.last() {
         until(Gone { gracefully: 0, unreachable: lost }, async || soon(last.hive.gone()).await.unwrap()).await;
@@ -138,7 +138,7 @@ async fn run(nodes: usize, refs: usize, watches: usize) {
     let news = clock.lap();
     drop(killed);
     let theirs = match places.last() {
-        Some(last) => soon(last.hive.resident()).await.unwrap(),
+        Some(place) => soon(place.hive.resident()).await.unwrap(),
         None => 0,
     };
     // The others end in an orderly way.

@@ -243,7 +243,7 @@ async fn every_message_is_accounted_for_while_nodes_are_killed() {
         nodes.push(there);
     }
     let (began, mut chance) = (Instant::now(), Chance(18));
-    let (mut kills, mut stops) = (0, 0);
+    let (mut kills, mut stops) = (0_u64, 0_u64);
     while began.elapsed() < Duration::from_secs(seconds) {
         tokio::time::sleep(Duration::from_millis(200 + chance.below(1000))).await;
         let which = usize::try_from(chance.below(NODES as u64)).unwrap();
@@ -279,8 +279,8 @@ async fn every_message_is_accounted_for_while_nodes_are_killed() {
     let entries = entries.lock().unwrap();
     let mut totals = Totals { refs: accounts.len(), ..Totals::default() };
     for (sender, Account { given, answers, is_open }) in &accounts {
-        let none = Vec::new();
-        let handled = entries.get(sender).unwrap_or(&none);
+        let nothing = Vec::new();
+        let handled = entries.get(sender).unwrap_or(&nothing);
         // Rule 26.1.
         let other = handled.iter().zip(given).position(|(handled, given)| handled != given);
         assert_eq!(other, None, "sender {sender}: a message is missing, or was handled twice");
@@ -293,7 +293,7 @@ async fn every_message_is_accounted_for_while_nodes_are_killed() {
             match answer {
                 Ok(answer) => assert!(answer == number && is_handled, "{sender} {number}"),
                 Err(AskError::Undeliverable) => {
-                    assert!(!is_handled, "{sender} {number}: a retry would not be safe")
+                    assert!(!is_handled, "{sender} {number}: a retry would not be safe");
                 }
                 Err(AskError::ConnectionLost) => totals.perhaps += 1,
                 Err(other) => panic!("{other:?}"),
@@ -307,7 +307,7 @@ async fn every_message_is_accounted_for_while_nodes_are_killed() {
     }
     eprintln!("{kills} kills, {stops} stops, {unsent} dead letters: {totals:?}");
     // What was neither handled nor a dead letter was under way, or on its node, at a verdict.
-    let verdicts = (kills + stops) as u64;
+    let verdicts = kills + stops;
     let under_way = (totals.lost as u64).saturating_sub(unsent);
     assert!(under_way <= verdicts * (WINDOW / MESSAGE + 2 * 64), "{under_way} messages were lost without a trace");
     assert!(totals.refs > NODES * usize::try_from(SENDERS).unwrap(), "nobody needed a new ref");

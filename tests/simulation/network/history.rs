@@ -110,8 +110,11 @@ impl History {
                 record.told(*subject, *watcher)
             }
             Effect::Resolve { ask, .. } => self.sides.entry((at, last)).or_default().resolved(*ask),
-            Effect::Resumed { .. } => Ok(()),
-            Effect::Transmit(_) | Effect::Forget { .. } | Effect::Unsent(_) | Effect::Refused(_) => Ok(()),
+            Effect::Transmit(_)
+            | Effect::Forget { .. }
+            | Effect::Unsent(_)
+            | Effect::Refused(_)
+            | Effect::Resumed { .. } => Ok(()),
         }
     }
 
@@ -213,7 +216,7 @@ impl History {
     }
 }
 
-fn of<'a>(frames: &'a [Frame], actor: Id) -> impl Iterator<Item = &'a Vec<u8>> + 'a {
+fn of(frames: &[Frame], actor: Id) -> impl Iterator<Item = &Vec<u8>> {
     frames.iter().filter_map(move |frame| match frame {
         Frame::Tell { to, body } if *to == actor => Some(body),
         _ => None,
