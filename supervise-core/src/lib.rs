@@ -66,14 +66,14 @@ pub use actor::{
     Actor, ActorRef, ActorSystem, ActorSystemBuilder, ActorType, AddRuleFor, AlreadyWatched, Answer, AnyActor,
     AnyActorRef, Ask, AskError, AskTimeout, AskWithin, AwaitedInAnAsyncBlock, Batching, Built, ByHand, ByRequest,
     Child, CircuitOpen, Configuration, Context, DEFAULT_STOP_TIMEOUT, DecidedBy, DeciderTable, Decides,
-    DecidesAll, DecidesByOuterType, DeclarationDecidedBy, Declare, DefaultTable, EndReason, Envelope,
-    EscalatedErrorDecidedBy, EscalationsDecidedBy, Factory, FactoryErrorDecidedBy, FailsWith, FailuresDecidedBy,
-    GivesProps, HasOneRuleFor, HasOneSpellingAndWholeTypeLastFor, HasOneSpellingFor, InitializationFailed,
-    InvalidSettings, MessageFor, NeverFails, NeverRestarts, Ordinary, Props, ProtocolRef, RefOf, Reply, ReplySlot,
-    ReplyTo, Request, Rule, Ruled, RuntimeGone, SendError, SendErrorReason, SpawnError, SpentInstance, StartError,
-    StashOverflow, StoppingTable, SupervisedBy, SupervisionTable, Supervisor, Task, TaskOutput, Terminated,
-    TimerKey, TotalTable, Transient, TypedRef, Unchecked, UndeclaredChild, WatchableBy, Watches, WatchesAny, Work,
-    WorkId,
+    DecidesAll, DecidesByOuterType, DecidesUnasked, DeclarationDecidedBy, Declare, DefaultTable, EndReason,
+    Envelope, EscalatedErrorDecidedBy, EscalationsDecidedBy, Factory, FactoryErrorDecidedBy, FailsWith,
+    FailuresDecidedBy, GivesProps, HasOneRuleAndNoSecondFor, HasOneSpellingForTheTypeInAllRules,
+    HasOneSpellingForTheTypeInAllRulesAndTheWholeTypeLast, InitializationFailed, InvalidSettings, MessageFor,
+    NeverFails, NeverRestarts, Ordinary, Props, ProtocolRef, RefOf, Reply, ReplySlot, ReplyTo, Request, Rule,
+    Ruled, RuntimeGone, SendError, SendErrorReason, SpawnError, SpentInstance, StartError, StashOverflow,
+    StoppingTable, SupervisedBy, SupervisionTable, Supervisor, Task, TaskOutput, Terminated, TimerKey, TotalTable,
+    Transient, TypedRef, Unchecked, UndeclaredChild, WatchableBy, Watches, WatchesAny, Work, WorkId,
 };
 #[cfg(feature = "durable")]
 pub use actor::{Asking, Durable, Keyed, Sender};

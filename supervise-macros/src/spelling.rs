@@ -5,6 +5,10 @@
 pub(crate) fn unknown(what: &str, word: &syn::Ident, known: &[&str]) -> syn::Error {
     let text = word.to_string();
     let mend = match closest(&text, known) {
+        Some("child") if what == "count" => {
+            "write `child`, so that each child has its own count, or `supervisor`, so that all children share one"
+                .to_owned()
+        }
         Some(close) => format!("did you mean `{close}`?"),
         None if what == "restart type" => {
             "write `transient` to start the child again after failures only, `permanent` to start it again \

@@ -19,9 +19,9 @@ use crate::supervision::{ChildInfo, Directive, Strategy, default_decider, stoppi
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a supervision table",
     label = "a table is a unit struct with `#[supervise(..)]` and without `#[actor]`",
-    note = "write `#[supervise(one_for_one(max_retries = 3), on(_) = Restart)]` above a unit struct, and name that struct here",
-    note = "the table of an actor is the actor's alone: move it to `#[supervise(..)] struct {Self}Table;`, and write `#[supervise(table = {Self}Table)]` on each actor that uses it",
-    note = "a table that reads `self.…` cannot be shared: write constants in `{Self}Table`, or give this actor the fields that the table reads and a copy of the table"
+    note = "if `{Self}` is a unit struct without `#[actor]`: write its table above it, `#[supervise(one_for_one(max_retries = 3), on(_) = Restart)] struct {Self};`",
+    note = "if `{Self}` is an actor whose table has no `self.`: move the table to `#[supervise(..)] struct {Self}Table;`, and write `#[supervise(table = {Self}Table)]` below the `#[actor]` of `{Self}`, and here",
+    note = "if `{Self}` is an actor whose table has a `self.`: such a table is not shared, so write a copy of it here, in place of `table = {Self}`, and give this actor the fields that it reads"
 )]
 pub trait SupervisionTable: 'static {
     /// Which children a failure affects, and how many restarts are granted.

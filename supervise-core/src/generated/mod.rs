@@ -79,7 +79,7 @@ pub fn reply_to<A: Actor, T: Sendable>(ctx: &mut Context<A>) -> ReplyTo<T> {
 #[diagnostic::on_unimplemented(
     message = "a handler that takes its reply slot cannot return a value",
     label = "the slot brings the reply",
-    note = "return nothing, or a `Result<(), ..>` whose `Err` fails the actor"
+    note = "remove the return type, and answer with `reply.answer(value);` (or return a `Result<(), ..>`, with `Ok(())` at the end, if an `Err` should fail the actor)"
 )]
 pub trait NothingBesideTheSlot {}
 
@@ -291,8 +291,8 @@ pub const fn exponential_backoff() {}
 #[diagnostic::on_unimplemented(
     message = "the closure of `#[child(..)]` must return a factory: another closure, which runs at each restart of the child",
     label = "this does not return a closure, or one that can run only once",
-    note = "an actor is not a factory: write `#[child(|_| || Reader::new())]` for `#[child(|_| Reader::new())]`",
-    note = "a closure that moves a captured value into the actor can run only once: clone inside it, `|this| {{ let config = this.config.clone(); move || Reader {{ config: config.clone() }} }}`"
+    note = "a closure that moves a captured value into the actor can run only once: clone inside it, `|this| {{ let config = this.config.clone(); move || Reader {{ config: config.clone() }} }}`",
+    note = "an expression that makes the actor itself needs a `||` before it: write `#[child(|_| || Reader::new())]` for `#[child(|_| Reader::new())]`"
 )]
 pub trait ChildFactory: Factory {}
 

@@ -37,7 +37,7 @@ use super::stand_in::{BackoffSupervisorRef, StandInRef};
 use super::template::{Blueprint, SharedFactory, Template};
 use super::{BlueprintUnder, Decider, decider, system_time};
 use crate::actor::{
-    Actor, ActorRef, AskError, Context, DeciderTable, Decides, DecidesAll, DefaultTable, EndReason,
+    Actor, ActorRef, AskError, Context, DeciderTable, DecidesAll, DecidesUnasked, DefaultTable, EndReason,
     EscalationsDecidedBy, FailuresDecidedBy, NeverFails, Props, RefOf, Ruled, SpawnError, StoppingTable,
     SupervisionTable, Supervisor, Terminated, TypedRef, Unchecked, Visit, drop_because,
 };
@@ -523,7 +523,7 @@ impl<C: Actor> Actor for BackoffSupervisor<C> {
     }
 }
 
-impl<C: Actor, P: Decides<SpawnError>> FailuresDecidedBy<P> for BackoffSupervisor<C> {}
+impl<C: Actor, P: DecidesUnasked<SpawnError>> FailuresDecidedBy<P> for BackoffSupervisor<C> {}
 impl<C: Actor, P: DecidesAll> EscalationsDecidedBy<P> for BackoffSupervisor<C> {}
 
 /// A delayed start. Dropping this cancels it.

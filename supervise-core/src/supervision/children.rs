@@ -22,7 +22,7 @@ use super::schedule::{Answer, Schedule, ScheduledRestart};
 use super::start_order::{StartOrder, taken};
 use super::streak::Streak;
 use super::vocabulary::ChildId;
-use crate::base::ActorName;
+use crate::base::{ActorName, shrink_map};
 
 /// One child.
 #[derive(Debug, Clone, Hash)]
@@ -258,6 +258,7 @@ impl<R: Clone, C> Children<R, C> {
         let child = self.in_start_order.remove(id)?;
         if !child.name.is_made_up() {
             self.by_name.remove(&child.name);
+            shrink_map(&mut self.by_name);
         }
         if child.dying {
             self.dying -= 1;

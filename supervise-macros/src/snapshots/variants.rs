@@ -136,14 +136,14 @@ impl ::supervise::Supervisor for Db {
 #[automatically_derived]
 impl<__E: ?::core::marker::Sized> ::supervise::Decides<__E> for Db
 where
-    Db: ::supervise::HasOneSpellingFor<__E>,
+    Db: ::supervise::HasOneSpellingForTheTypeInAllRules<__E>,
 {}
 #[allow(deprecated)]
 #[automatically_derived]
 impl<__P> ::supervise::EscalationsDecidedBy<__P> for Db {}
 #[allow(deprecated)]
 #[automatically_derived]
-impl ::supervise::HasOneSpellingFor<DbError> for Db {}
+impl ::supervise::HasOneSpellingForTheTypeInAllRules<DbError> for Db {}
 #[allow(deprecated)]
 #[automatically_derived]
 impl<__P> ::supervise::DeclarationDecidedBy<__P> for Db {}

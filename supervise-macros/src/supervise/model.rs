@@ -356,13 +356,13 @@ impl Table {
             match (&rule.pattern, &rule.guard) {
                 (Pattern::Type(_), None) => whole = true,
                 (Pattern::Type(_) | Pattern::Variant { .. }, _) if whole => {
-                    return "HasOneSpellingAndWholeTypeLastFor";
+                    return "HasOneSpellingForTheTypeInAllRulesAndTheWholeTypeLast";
                 }
                 (Pattern::Type(_) | Pattern::Variant { .. }, _) => parts = true,
                 (Pattern::Kind(_) | Pattern::Any, _) => {}
             }
         }
-        if parts { "HasOneSpellingFor" } else { "HasOneRuleFor" }
+        if parts { "HasOneSpellingForTheTypeInAllRules" } else { "HasOneRuleAndNoSecondFor" }
     }
 
     /// The error types that have a rule, each once, in the order of their first rules.

@@ -18,8 +18,13 @@ pub(super) fn failures(block: &Block) -> TokenStream {
     let mut always = Vec::new();
     let mut helpers = TokenStream::new();
     let mut count = 0;
-    for (cfgs, fallible) in &fallible(block) {
-        let decides = decides(fallible, krate);
+    for (cfgs, fallible, answers) in &fallible(block) {
+        let mut decides = decides(fallible, krate);
+        let is_answered = || always.iter().any(|always: &TokenStream| always.to_string() == decides.to_string());
+        if !answers && !fallible.may_wrap() && !is_answered() {
+            let err = fallible.err(krate);
+            decides = quote!(#krate::DecidesUnasked<#err>);
+        }
         if cfgs.is_empty() {
             always.push(decides);
             continue;
@@ -44,22 +49,23 @@ fn decides(fallible: &Fallible, krate: &Path) -> TokenStream {
     if fallible.may_wrap() { quote!(#krate::DecidesByOuterType<#err>) } else { quote!(#krate::Decides<#err>) }
 }
 
-/// All return types of the actor that can be an error, with their `#[cfg]`s.
-fn fallible(block: &Block) -> Vec<(&TokenStream, &Fallible)> {
+/// All return types of the actor that can be an error, with their `#[cfg]`s, and whether they are a handler's, which may answer with the
+/// error instead. Those of handlers come first.
+fn fallible(block: &Block) -> Vec<(&TokenStream, &Fallible, bool)> {
     let mut all = Vec::new();
     for handler in &block.handlers {
         if let (Some(fallible), true) = (handler.reply.fallible(), handler.is_sound()) {
-            all.push((&handler.cfgs, fallible));
+            all.push((&handler.cfgs, fallible, true));
         }
     }
     for hook in &block.hooks {
         if let Outcome::Fallible(fallible) = &hook.outcome {
-            all.push((&hook.cfgs, fallible));
+            all.push((&hook.cfgs, fallible, false));
         }
     }
     for watch in &block.watches {
         if let Outcome::Fallible(fallible) = &watch.outcome {
-            all.push((&watch.cfgs, fallible));
+            all.push((&watch.cfgs, fallible, false));
         }
     }
     all

@@ -51,10 +51,10 @@ fn own_coverage(
         require(&mut upwards, quote!(#ty: #krate::EscalatedErrorDecidedBy<#parent>));
     }
     if permanent && table.strategy.escalates_at_limit() {
-        require(&mut upwards, quote!(#parent: #krate::Decides<#krate::PermanentEnded>));
+        require(&mut upwards, quote!(#parent: #krate::DecidesUnasked<#krate::PermanentEnded>));
     }
     if escalations.failed_starts {
-        require(&mut upwards, quote!(#parent: #krate::Decides<#krate::InitializationFailed>));
+        require(&mut upwards, quote!(#parent: #krate::DecidesUnasked<#krate::InitializationFailed>));
     }
     if escalations.anything {
         require(&mut upwards, quote!(#parent: #krate::DecidesAll));
@@ -137,10 +137,10 @@ pub(crate) fn declaration(
 ) -> TokenStream {
     let (parent, mut upwards) = with_parent(generics);
     if bounded_stash {
-        require(&mut upwards, quote!(#parent: #krate::Decides<#krate::StashOverflow>));
+        require(&mut upwards, quote!(#parent: #krate::DecidesUnasked<#krate::StashOverflow>));
     }
     if has_children {
-        require(&mut upwards, quote!(#parent: #krate::Decides<#krate::InitializationFailed>));
+        require(&mut upwards, quote!(#parent: #krate::DecidesUnasked<#krate::InitializationFailed>));
     }
     let of = quote_spanned!(Span::mixed_site()=> #krate::DeclarationDecidedBy<#parent>);
     derivation(&upwards, of, actor, TokenStream::new())
