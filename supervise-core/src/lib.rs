@@ -63,12 +63,12 @@ pub mod supervision;
 pub mod testkit;
 
 pub use actor::{
-    Actor, ActorRef, ActorSystem, ActorSystemBuilder, ActorType, AddRuleFor, AlreadyWatched, Answer, AnyActor,
+    Actor, ActorRef, ActorSystem, ActorSystemBuilder, ActorType, AddRule, AlreadyWatched, Answer, AnyActor,
     AnyActorRef, Ask, AskError, AskTimeout, AskWithin, AwaitedInAnAsyncBlock, Batching, Built, ByHand, ByRequest,
     Child, CircuitOpen, Configuration, Context, DEFAULT_STOP_TIMEOUT, DecidedBy, DeciderTable, Decides,
-    DecidesAll, DecidesByOuterType, DecidesUnasked, DeclarationDecidedBy, Declare, DefaultTable, EndReason,
-    Envelope, EscalatedErrorDecidedBy, EscalationsDecidedBy, Factory, FactoryErrorDecidedBy, FailsWith,
-    FailuresDecidedBy, GivesProps, HasOneRuleAndNoSecondFor, HasOneSpellingForTheTypeInAllRules,
+    DecidesAll, DecidesUnasked, DeclarationDecidedBy, Declare, DefaultTable, EndReason, Envelope,
+    EscalatedErrorDecidedBy, EscalationsDecidedBy, Factory, FactoryErrorDecidedBy, FailsWith, FailuresDecidedBy,
+    GivesProps, HasARuleFor, HasOneRuleAndNoSecondFor, HasOneSpellingForTheTypeInAllRules,
     HasOneSpellingForTheTypeInAllRulesAndTheWholeTypeLast, InitializationFailed, InvalidSettings, MessageFor,
     NeverFails, NeverRestarts, Ordinary, Props, ProtocolRef, RefOf, Reply, ReplySlot, ReplyTo, Request, Rule,
     Ruled, RuntimeGone, SendError, SendErrorReason, SpawnError, SpentInstance, StartError, StashOverflow,

@@ -10,6 +10,10 @@ pub(crate) fn unknown(what: &str, word: &syn::Ident, known: &[&str]) -> syn::Err
                 .to_owned()
         }
         Some(close) => format!("did you mean `{close}`?"),
+        None if what == "restart type" && text.eq_ignore_ascii_case("restart") => {
+            "did you mean `transient`, which starts the child again after failures only? (`permanent` also starts it again after a normal end)"
+                .to_owned()
+        }
         None if what == "restart type" => {
             "write `transient` to start the child again after failures only, `permanent` to start it again \
                                            after a normal end too, or `temporary` to never start it again"

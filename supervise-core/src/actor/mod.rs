@@ -81,6 +81,6 @@ pub use self::rules::{
 pub use self::stored::{Asking, Keyed, Sender};
 pub use self::system::{ActorSystem, ActorSystemBuilder, RuntimeGone, StartError};
 pub use self::table::{
-    AddRuleFor, DecidesByOuterType, DefaultTable, StoppingTable, SupervisionTable, TotalTable, Unchecked,
+    AddRule, DefaultTable, HasARuleFor, StoppingTable, SupervisionTable, TotalTable, Unchecked,
 };
 pub use self::work::{Task, TaskOutput, Work, WorkId};

@@ -47,10 +47,14 @@ pub trait SupervisionTable: 'static {
     }
 }
 
-/// An error as the rules for its type match it. If they leave a variant out, rustc says that `AddRuleFor(&DbError::Gone)` is not covered, and
-/// quotes the line below with its comment. Rustc always adds a help about match arms.
+/// An error as the rules for its type match it. If they leave a variant out, rustc says that `AddRule::on(&DbError::Gone)` is not covered, and
+/// quotes the line of the variant with its comment. Rustc always adds a help about match arms.
 #[derive(Debug)]
-pub struct AddRuleFor<'e, E>(pub &'e E); // add `on(MyError::Variant) = Stop` for each, or `on(MyError) = Stop` behind them for all
+#[allow(non_camel_case_types, reason = "rustc prints it as the rule that the user should add")]
+pub enum AddRule<'e, E> {
+    /// An error for which there is perhaps no rule.
+    on(&'e E), // add `on(MyError::Variant) = Stop` for each, or `on(MyError) = Stop` behind the other rules for all
+}
 
 /// [`Decides`], for an error that may have another inside it. A trait of its own, so that its message can say so.
 #[diagnostic::on_unimplemented(
@@ -59,10 +63,10 @@ pub struct AddRuleFor<'e, E>(pub &'e E); // add `on(MyError::Variant) = Stop` fo
     note = "a rule sees the error that a handler returns, not an error inside it: to have the rules for `io::Error` decide, let the handler return `Result<_, io::Error>`",
     note = "or add `on({E}) = Restart` (or `Resume`, `Stop`, `Escalate`) to `#[supervise(..)]` on `{Self}`; above it, `on({E} if |error| error.is::<std::io::Error>()) = Resume` decides by the error inside"
 )]
-pub trait DecidesByOuterType<E> {}
+pub trait HasARuleFor<E> {}
 
 #[diagnostic::do_not_recommend]
-impl<P: Decides<E>, E> DecidesByOuterType<E> for P {}
+impl<P: Decides<E>, E> HasARuleFor<E> for P {}
 
 /// A table that decides every failure, because it has an `on(_)` or no rules at all.
 #[diagnostic::on_unimplemented(

@@ -8,6 +8,7 @@
 mod batch;
 mod compiler_hints;
 pub mod migration_hints;
+mod named_error;
 mod plain_reply;
 mod protocol;
 mod settings;
@@ -32,6 +33,7 @@ use crate::keyed::{ChildKey, Children, ChildrenProps};
 
 pub use batch::*;
 pub use compiler_hints::*;
+pub use named_error::*;
 pub use plain_reply::*;
 pub use protocol::*;
 pub use settings::*;
@@ -259,6 +261,7 @@ where
     message = "an actor cannot fail with `{Self}`",
     label = "this is not an error that can be sent to the parent",
     note = "an error implements `std::error::Error + Send + Sync + 'static`: use one such as `std::io::Error`, or write a type of your own, `#[derive(Debug, thiserror::Error)] #[error(\"..\")] struct MyError;`",
+    note = "if a handler only answers with it and has not failed, let the handler return `Reply<Result<_, {Self}>>`, in which any type will do",
     note = "a boxed error says so: write `Box<dyn Error + Send + Sync>` for `Box<dyn Error>`"
 )]
 pub trait ErrorValue: fmt::Display + Into<Box<dyn Error + Send + Sync>> + Send + Sync + 'static {}

@@ -40,8 +40,8 @@ use crate::failure::Failure;
 use crate::mailbox::MailboxKind;
 use crate::observe;
 use crate::supervision::{
-    BackoffCount, CREATION_BACKOFF, ChildInfo, Count, Directive, OnLimit, RestartStatistics, RestartType, Scope,
-    Strategy,
+    BackoffCount, CREATION_BACKOFF, ChildInfo, Count, Directive, OnLimit, Permit, RestartStatistics, RestartType,
+    Scope, Strategy,
 };
 
 /// Stands in for several workers of one kind, and supervises them.
@@ -340,7 +340,7 @@ impl<C: Actor> Pool<C> {
 
     fn replace(&mut self, at: usize, ctx: &mut Context<Self>) -> Result<(), Failure> {
         let limit = &self.shared.strategy.limit;
-        if !limit.is_unlimited() && !self.replacements.permit(limit, system_time(ctx)) {
+        if !limit.is_unlimited() && self.replacements.permit(limit, system_time(ctx)) == Permit::Refused {
             return Err(Failure::new(TooManyReplacements { worker: self.workers[at].actor.path() }));
         }
         let (now, unlimited) = (system_time(ctx), limit.is_unlimited());

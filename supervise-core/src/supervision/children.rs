@@ -19,10 +19,9 @@ use super::Time;
 use super::backoff::BackoffCount;
 use super::restart_window::{RestartStatistics, RuleStatistics};
 use super::schedule::{Answer, Schedule, ScheduledRestart};
-use super::start_order::{StartOrder, taken};
 use super::streak::Streak;
 use super::vocabulary::ChildId;
-use crate::base::{ActorName, shrink_map};
+use crate::base::{ActorName, StartOrder, shrink_map, taken};
 
 /// One child.
 #[derive(Debug, Clone, Hash)]

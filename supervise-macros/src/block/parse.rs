@@ -120,8 +120,8 @@ pub(crate) fn block(arguments: TokenStream, mut item: Syntax, errors: &mut Error
         }
     }
     if block.remote.is_some() && !block.generics.params.is_empty() {
-        let message = "a generic actor cannot be `remote`, because its name on the wire would stand for many types: remove the parameters, and write \
-                       a type in their place, or remove `remote` if the actor is used on one machine only";
+        let message = "a generic actor cannot be `remote`, because its name on the wire would stand for many types: remove `remote` if no other machine sends to \
+                       this actor, or else remove the parameters, and write a type in their place";
         match &given_remote {
             Some(given) => errors.add(given.error(message)),
             None => errors.at(&block.generics.params, message),

@@ -120,14 +120,14 @@ impl ::supervise::Supervisor for Standings {
             FeedError,
         >(failure) {
             #[deny(unreachable_patterns)]
-            match ::supervise::AddRuleFor(error) {
-                ::supervise::AddRuleFor(FeedError::Malformed { .. }) => {
+            match ::supervise::AddRule::on(error) {
+                ::supervise::AddRule::on(FeedError::Malformed { .. }) => {
                     return ::core::result::Result::Ok((
                         ::supervise::Directive::Resume,
                         ::core::option::Option::Some(0u16),
                     ));
                 }
-                ::supervise::AddRuleFor(
+                ::supervise::AddRule::on(
                     FeedError::Timeout,
                 ) if ::supervise::__private::guard::<
                     FeedError,

@@ -4,10 +4,10 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::Path;
 
-use crate::attributes;
 use crate::block::model::{Block, Fallible, Outcome};
 use crate::generics::{derivation, require, with_parameter};
 use crate::supervise::model::distinct;
+use crate::{attributes, spans};
 
 /// `FailuresDecidedBy`, one bound for each type the actor can fail with.
 pub(super) fn failures(block: &Block) -> TokenStream {
@@ -22,8 +22,7 @@ pub(super) fn failures(block: &Block) -> TokenStream {
         let mut decides = decides(fallible, krate);
         let is_answered = || always.iter().any(|always: &TokenStream| always.to_string() == decides.to_string());
         if !answers && !fallible.may_wrap() && !is_answered() {
-            let err = fallible.err(krate);
-            decides = quote!(#krate::DecidesUnasked<#err>);
+            decides = bound(fallible, "DecidesUnasked", krate);
         }
         if cfgs.is_empty() {
             always.push(decides);
@@ -43,10 +42,17 @@ pub(super) fn failures(block: &Block) -> TokenStream {
     if count == 0 { decided } else { quote!(const _: () = { #helpers #decided };) }
 }
 
-/// What the parent must be because of an error.
+/// What the parent must be because of an error. rustc shows the place of this bound, which is the error type of a handler.
 fn decides(fallible: &Fallible, krate: &Path) -> TokenStream {
-    let err = fallible.err(krate);
-    if fallible.may_wrap() { quote!(#krate::DecidesByOuterType<#err>) } else { quote!(#krate::Decides<#err>) }
+    bound(fallible, if fallible.may_wrap() { "HasARuleFor" } else { "Decides" }, krate)
+}
+
+fn bound(fallible: &Fallible, name: &str, krate: &Path) -> TokenStream {
+    let (start, end) = fallible.err_ends();
+    let here = |span| Span::mixed_site().located_at(span);
+    let (err, at, name) = (fallible.err(krate), spans::path_at(krate, here(start)), Ident::new(name, here(start)));
+    let close = quote_spanned!(here(end)=> >);
+    quote_spanned!(here(start)=> #at::#name<#err #close)
 }
 
 /// All return types of the actor that can be an error, with their `#[cfg]`s, and whether they are a handler's, which may answer with the
