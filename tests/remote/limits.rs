@@ -188,7 +188,7 @@ async fn askers_that_gave_up_do_not_count_towards_the_limit() {
     assert_eq!(here.node.asks_under_way(), 0);
 }
 
-/// Each message is a packet of its own. They all arrive at once.
+/// Each message is a packet of its own. They all arrive at once. Rule 26.12.
 #[tokio::test(start_paused = true)]
 async fn a_window_full_of_small_packets_is_not_too_much_at_once() {
     let network = Network::new(1);

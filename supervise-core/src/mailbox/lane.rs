@@ -172,7 +172,10 @@ impl<M, C> Lane<M, C> {
 
 impl<M, C: fmt::Debug> fmt::Debug for Lane<M, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Lane").field("messages", &self.messages()).field("between", &self.between).finish()
+        f.debug_struct("Lane")
+            .field("messages", &self.messages())
+            .field("between", &self.between)
+            .finish_non_exhaustive()
     }
 }
 

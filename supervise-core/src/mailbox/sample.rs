@@ -84,6 +84,7 @@ mod kept {
         /// The message is marked before which this many messages are left, itself included. 0: none is.
         next: usize,
         /// Allocated with the first mark.
+        #[expect(clippy::box_collection, reason = "every lane has this, and few have a mark")]
         waiting: Option<Box<VecDeque<Mark>>>,
     }
 

@@ -67,7 +67,9 @@ struct Places(u64);
 
 impl Hasher for Places {
     fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.write_usize(usize::from(*byte)));
+        for byte in bytes {
+            self.write_usize(usize::from(*byte));
+        }
     }
 
     fn write_usize(&mut self, number: usize) {

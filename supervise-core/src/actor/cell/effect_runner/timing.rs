@@ -78,10 +78,10 @@ mod kept {
         fn end_timing(&mut self, is_handled: bool) {
             let Timed { weight, since, waited } = std::mem::take(&mut self.timed);
             let handler = if is_handled { self.handler_entered() } else { None };
-            let handled = handler.and(since).map(|since| since.elapsed());
+            let took = handler.and(since).map(|since| since.elapsed());
             let core = &self.cell.core;
             let actor_type = core.description().type_name();
-            core.system.observer().took(Took { actor_type, handler, waited, handled, weight });
+            core.system.observer().took(Took { actor_type, handler, waited, handled: took, weight });
         }
 
         fn handler_entered(&self) -> Option<&'static str> {
