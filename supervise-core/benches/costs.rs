@@ -274,6 +274,8 @@ impl Supervisor for Worker {
 
 impl Actor for Worker {
     type Message = Work;
+    // As `#[actor]` writes it.
+    const HAS_LAST_HOOK: bool = false;
 
     fn handle_now(&mut self, message: Work, ctx: &mut Context<Self>) -> ControlFlow<Result<(), Failure>, Work> {
         match message {

@@ -8,6 +8,7 @@ mod inline_turn;
 mod messages;
 #[cfg(feature = "durable")]
 mod stored;
+mod supervision_turn;
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -15,6 +16,7 @@ use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 
 pub(super) use self::messages::Interrupt;
+pub(super) use self::supervision_turn::decide_now;
 pub use self::messages::StashOverflow;
 #[cfg(feature = "durable")]
 pub(super) use self::stored::{begin, may_begin};
@@ -26,7 +28,7 @@ use crate::actor::actor_timers::ActorTimers;
 use crate::actor::context::Context;
 use crate::actor::control::Control;
 use crate::actor::definition::Actor;
-use crate::actor::dispatch;
+use crate::actor::dispatch::{self, Extent};
 use crate::actor::props::{AnyFactory, Props};
 use crate::actor::reply;
 use crate::actor::request::AskError;
@@ -174,8 +176,10 @@ impl<A: Actor> Runner<A> {
     /// Runs until the cell must call user code that may wait. `None` means that the cell has ended, and Pending
     /// that the turn has ended.
     fn poll_next(&mut self, cx: &mut TaskContext<'_>) -> Poll<Option<UserCode>> {
-        if dispatch::is_inline() {
-            return self.take_inline_turn();
+        match dispatch::extent() {
+            Extent::Whole => {}
+            Extent::Inline => return self.take_inline_turn(),
+            Extent::Supervision => return self.take_supervision_turn(),
         }
         loop {
             match self.next_action() {
