@@ -174,6 +174,16 @@ pub(crate) fn extent() -> Extent {
     EXTENT.get()
 }
 
+/// Runs a turn within another one or on an asker's stack.
+fn nested<T>(extent: Extent, turn: impl FnOnce() -> T) -> T {
+    NESTED.set(NESTED.get() + 1);
+    let outer = EXTENT.replace(extent);
+    let value = turn();
+    EXTENT.set(outer);
+    NESTED.set(NESTED.get() - 1);
+    value
+}
+
 /// Wakes an asker.
 ///
 /// If the asker is a task of tokio's, the task may now lie in the slot of this thread that other threads cannot steal from. The
@@ -284,7 +294,7 @@ impl Dispatcher {
         }
         // The asker may run on another runtime, or on none.
         let runtime = (HERE.get().0 != self.address()).then(|| system.runtime().enter());
-        self.run_nested(task, Extent::Inline);
+        let _again = nested(Extent::Inline, || task.turn(|cell| self.discard_if_gone(cell)));
         drop(runtime);
     }
 
@@ -297,7 +307,7 @@ impl Dispatcher {
     /// Gives the task of an idle supervisor its turn on the stack of its child's turn, so that the child has the answer to its
     /// failure without another turn.
     pub(crate) fn run_supervisor(&self, task: Task) {
-        self.run_nested(task, Extent::Supervision);
+        let _again = nested(Extent::Supervision, || task.turn(|cell| self.discard_if_gone(cell)));
     }
 
     /// Whether a task that this turn makes ready would get the next turn.
@@ -307,14 +317,6 @@ impl Dispatcher {
             // An asker that was woken comes first.
             Queues::Many(crew) => !WOKE_ELSEWHERE.get() && crew.queues.waiting() == 0,
         }
-    }
-
-    fn run_nested(&self, task: Task, extent: Extent) {
-        NESTED.set(NESTED.get() + 1);
-        let outer = EXTENT.replace(extent);
-        let _again = task.turn(|cell| self.discard_if_gone(cell));
-        EXTENT.set(outer);
-        NESTED.set(NESTED.get() - 1);
     }
 
     /// Called after a cell was parked, in case the runtime went away during its turn. The code that ends the dispatcher

@@ -14,6 +14,9 @@
 //!   from any phase, Terminate:  Terminating ──children ended──► Stopping ──post_stop done──► Ended
 //! ```
 //!
+//! While it has no children, an actor [without a last hook](Protocol::without_last_hook) leaves Restarting in the step in which
+//! it enters it, and skips Stopping.
+//!
 //! How each phase handles each message. A parked handler or hook delays only what needs the instance (rule 1.4):
 //!
 //! | message | Running, not suspended | suspended | Restarting | Waiting | Terminating, Stopping |

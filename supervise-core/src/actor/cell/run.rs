@@ -178,8 +178,7 @@ impl<A: Actor> Runner<A> {
     fn poll_next(&mut self, cx: &mut TaskContext<'_>) -> Poll<Option<UserCode>> {
         match dispatch::extent() {
             Extent::Whole => {}
-            Extent::Inline => return self.take_inline_turn(),
-            Extent::Supervision => return self.take_supervision_turn(),
+            nested => return self.take_nested_turn(nested),
         }
         loop {
             match self.next_action() {
@@ -204,6 +203,12 @@ impl<A: Actor> Runner<A> {
                 Next::End => return Poll::Ready(None),
             }
         }
+    }
+
+    /// A turn on another stack, which may do less than a whole one.
+    #[inline(never)]
+    fn take_nested_turn(&mut self, extent: Extent) -> Poll<Option<UserCode>> {
+        if extent == Extent::Supervision { self.take_supervision_turn() } else { self.take_inline_turn() }
     }
 
     /// Does what comes first: what the last step left, the rest of an inline turn, the protocol's call, the system lane, the timers, and

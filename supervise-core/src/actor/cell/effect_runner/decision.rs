@@ -11,7 +11,7 @@ use crate::actor::definition::Actor;
 use crate::actor::props::{Policy, Settings};
 use crate::base::{ActorName, contained};
 use crate::failure::{During, Failure};
-use crate::supervision::{ChildId, ChildInfo, Directive, Input, Ruling, Strategy, Time};
+use crate::supervision::{ChildId, ChildInfo, Directive, Input, Ruling, Scope, Strategy, Time};
 
 /// A question of the protocol to the supervisor. The protocol continues with the answer.
 pub(super) enum Question {
@@ -91,6 +91,11 @@ impl<A: Actor> EffectRunner<A> {
             (None, Some(values)) => values.strategy(),
             (None, None) => const { &A::STRATEGY },
         }
+    }
+
+    /// Whether the answer to a failure may be a restart of other children too. A policy may choose a strategy for each failure.
+    pub(in crate::actor::cell) fn may_restart_groups(&self) -> bool {
+        self.policy().is_some() || self.strategy().scope != Scope::OneForOne
     }
 
     fn configuration(&self) -> Option<&Configuration> {

@@ -30,6 +30,12 @@ impl<A: Actor> Runner<A> {
     #[inline(never)]
     pub(super) fn take_supervision_turn(&mut self) -> Poll<Option<UserCode>> {
         let mut next = REPORT.with(|now| now.take());
+        if self.effects.may_restart_groups()
+            && let Some(report) = next.take()
+        {
+            // The children of a group restart in their order, so this child must not come first.
+            let _open = self.effects.cell.mailbox.push_system(report);
+        }
         self.effects.supervised += 1;
         while let Some(message) = next {
             self.step(Input::Message(message));
