@@ -286,7 +286,11 @@ impl<A: Actor> EffectRunner<A> {
             basis = self.answer(question, &mut about, &mut effects);
             effects.reverse();
         }
-        if effects.is_empty() { put_back(effects) } else { self.leave_rest(effects, basis) }
+        if effects.is_empty() {
+            put_back(effects)
+        } else {
+            self.leave_rest(effects, basis)
+        }
         if let Some((supervisor, report)) = supervisor {
             decide_now(self.cell.core.system.dispatcher(), supervisor, report);
         }
@@ -294,11 +298,7 @@ impl<A: Actor> EffectRunner<A> {
 
     /// Gives the protocol an input. Leaves the effects in reverse order. Returns the child that the decider is asked about.
     #[inline]
-    fn begin_step(
-        &mut self,
-        input: Input<'_, AnyActorRef, Failure>,
-        effects: &mut Effects,
-    ) -> Option<ChildInfo> {
+    fn begin_step(&mut self, input: Input<'_, AnyActorRef, Failure>, effects: &mut Effects) -> Option<ChildInfo> {
         if let Input::Returned(returned) = &input {
             self.parked = false;
             self.abort = false;

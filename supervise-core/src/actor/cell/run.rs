@@ -16,10 +16,10 @@ use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 
 pub(super) use self::messages::Interrupt;
-pub(super) use self::supervision_turn::decide_now;
 pub use self::messages::StashOverflow;
 #[cfg(feature = "durable")]
 pub(super) use self::stored::{begin, may_begin};
+pub(super) use self::supervision_turn::decide_now;
 use super::Cell;
 use super::effect_runner::EffectRunner;
 use super::user_code::{self, Broken};

@@ -24,8 +24,7 @@ fn without_a_last_hook_the_next_instance_is_made_at_once() {
 #[test]
 fn without_a_last_hook_a_stop_is_the_end() {
     let mut actor = running_bare(0);
-    let expected: Vec<Does> =
-        [Effect::AnnounceStop].into_iter().chain(the_end(HowEnded::Graceful)).collect();
+    let expected: Vec<Does> = [Effect::AnnounceStop].into_iter().chain(the_end(HowEnded::Graceful)).collect();
     assert_eq!(drive(&mut actor, Terminate), expected);
     assert!(actor.has_ended());
 }
