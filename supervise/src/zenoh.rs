@@ -26,8 +26,9 @@
 use std::fmt::{self, Write as _};
 use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use ::zenoh::Wait as _;
 use ::zenoh::liveliness::LivelinessToken;
@@ -41,8 +42,9 @@ const QUEUE: usize = 4096;
 
 /// An engine that connects a node with others over TCP, or over TLS.
 ///
-/// Zenoh blocks the thread that sends while a connection is full, so all its calls are made on one thread, which begins when the
-/// node joins and ends when it leaves. Zenoh's own threads take care of the connections. A peer that stops reading holds up that
+/// Zenoh blocks the thread that sends while a connection is full, so it is called on one thread, which begins when the node joins and
+/// ends when it leaves. Only while hardly anything is under way to a peer, packets for it are sent on the threads that make them, because a
+/// change of threads takes longer than the call. Zenoh's own threads take care of the connections. A peer that stops reading holds up that
 /// thread only if it leaves more unread than the buffers of the connection take, and for five seconds at most: then Zenoh closes
 /// the connection.
 ///
@@ -70,9 +72,29 @@ struct Identity {
 }
 
 struct Running {
+    outbound: Arc<Outbound>,
     packets: SyncSender<(NodeId, Vec<u8>)>,
     /// Resolves when the engine's thread has closed everything.
     closed: oneshot::Receiver<()>,
+}
+
+/// What sends packets.
+struct Outbound {
+    /// The engine's thread takes it out, because a session must not be dropped on a thread of a current-thread runtime.
+    session: RwLock<Option<::zenoh::Session>>,
+    me: String,
+    /// How many packets wait for the engine's thread.
+    waiting: AtomicUsize,
+}
+
+impl Outbound {
+    fn put(&self, to: &NodeId, packet: Vec<u8>) {
+        if let Some(session) = &*self.session.read().unwrap_or_else(PoisonError::into_inner) {
+            let put = session.put(format!("sv/{}/{}", chunk(to), self.me), packet);
+            // A packet that is lost ends the association, at the peer, where it is missing.
+            let _sent = put.congestion_control(CongestionControl::Block).wait();
+        }
+    }
 }
 
 impl Zenoh {
@@ -192,7 +214,7 @@ impl Transport for Zenoh {
                 match Engine::open(config, &me, incarnation, &inbox) {
                     Ok(engine) => {
                         // An error means that nobody joins any more; then the queue is closed too.
-                        let _gone = opens.send(Ok(()));
+                        let _gone = opens.send(Ok(Arc::clone(&engine.outbound)));
                         engine.run(&to_send);
                     }
                     Err(error) => drop(opens.send(Err(failed(error)))),
@@ -202,26 +224,43 @@ impl Transport for Zenoh {
             let thread = std::thread::Builder::new().name("supervise-zenoh".to_owned());
             thread.spawn(work).map_err(|error| TransportError(error.to_string()))?;
             let ended = |_| Err(TransportError("the thread of the engine panicked".to_owned()));
-            opened.await.unwrap_or_else(ended)?;
-            *self.running() = Some(Running { packets, closed });
+            let outbound = opened.await.unwrap_or_else(ended)?;
+            *self.running() = Some(Running { outbound, packets, closed });
             Ok(())
         })
     }
 
     fn send(&self, to: &NodeId, packet: Vec<u8>) -> Result<(), Vec<u8>> {
         match &*self.running() {
-            Some(running) => running.packets.try_send((to.clone(), packet)).map_err(|refused| match refused {
-                std::sync::mpsc::TrySendError::Full((_, packet))
-                | std::sync::mpsc::TrySendError::Disconnected((_, packet)) => packet,
-            }),
+            Some(running) => {
+                let waiting = &running.outbound.waiting;
+                waiting.fetch_add(1, Ordering::AcqRel);
+                running.packets.try_send((to.clone(), packet)).map_err(|refused| {
+                    waiting.fetch_sub(1, Ordering::AcqRel);
+                    let (TrySendError::Full((_, packet)) | TrySendError::Disconnected((_, packet))) = refused;
+                    packet
+                })
+            }
             None => Err(packet),
+        }
+    }
+
+    /// Zenoh collects messages in a batch of 64 KiB while the connection takes no more, so it always has room for this packet.
+    fn send_at_once(&self, to: &NodeId, packet: Vec<u8>) -> Result<(), Vec<u8>> {
+        let outbound = self.running().as_ref().map(|running| Arc::clone(&running.outbound));
+        match outbound {
+            Some(outbound) if outbound.waiting.load(Ordering::Acquire) == 0 => {
+                outbound.put(to, packet);
+                Ok(())
+            }
+            _ => self.send(to, packet),
         }
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             let running = self.running().take();
-            if let Some(Running { packets, closed }) = running {
+            if let Some(Running { packets, closed, .. }) = running {
                 // The thread sends what waits, closes the session and ends.
                 drop(packets);
                 // It drops its half without a word.
@@ -242,9 +281,8 @@ impl fmt::Debug for Zenoh {
 
 /// What the engine's thread has.
 struct Engine {
-    session: ::zenoh::Session,
+    outbound: Arc<Outbound>,
     token: LivelinessToken,
-    me: String,
 }
 
 impl Engine {
@@ -271,19 +309,21 @@ impl Engine {
             .wait()?;
         // Last, because whoever sees it sends packets.
         let token = session.liveliness().declare_token(format!("sv/@/{me}/{incarnation}")).wait()?;
-        Ok(Self { session, token, me })
+        let session = RwLock::new(Some(session));
+        let outbound = Arc::new(Outbound { session, me, waiting: AtomicUsize::new(0) });
+        Ok(Self { outbound, token })
     }
 
     /// Sends packets until the node leaves.
     fn run(self, packets: &Receiver<(NodeId, Vec<u8>)>) {
         for (to, packet) in packets {
-            let put = self.session.put(format!("sv/{}/{}", chunk(&to), self.me), packet);
-            // A packet that is lost ends the association, at the peer, where it is missing.
-            let _sent = put.congestion_control(CongestionControl::Block).wait();
+            self.outbound.put(&to, packet);
+            self.outbound.waiting.fetch_sub(1, Ordering::AcqRel);
         }
         let _gone = self.token.undeclare().wait();
+        let session = self.outbound.session.write().unwrap_or_else(PoisonError::into_inner).take();
         // It has been closed if there is an error.
-        let _closed = self.session.close().wait();
+        let _closed = session.map(|session| session.close().wait());
     }
 }
 

@@ -22,7 +22,7 @@ pub(crate) fn count(sides: &[&'static Side], samples: &mut Samples) -> Outcome<(
     }
     let folder = std::env::temp_dir().join(format!("remote-benchmark-{}", std::process::id()));
     std::fs::create_dir_all(&folder)?;
-    for side in sides.iter().filter(|side| side.name != "erlang") {
+    for side in sides.iter().filter(|side| side.is_counted()) {
         samples.add(Row::Instructions, side, each(|count| both(side, count, &folder))?);
         if side.name == "supervise" {
             samples.alone = Some(each(|count| own(side, "alone", count, &folder))?);

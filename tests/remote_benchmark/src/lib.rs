@@ -1,7 +1,8 @@
 //! The workloads, which each framework runs through a [`Client`], and the words in which a side talks to the program that measures.
 //!
 //! A side is one framework in a program of its own: `side-NAME server` prints `ready ADDRESS` and ends with its input;
-//! `side-NAME client ADDRESS` prints `ready` and then carries out the commands that it reads.
+//! `side-NAME client ADDRESS` prints `ready` and then carries out the commands that it reads. A further argument `ct` asks for a
+//! current-thread runtime.
 //!
 //! | command | what it prints |
 //! |---|---|
@@ -63,8 +64,13 @@ impl Told {
     }
 }
 
+/// Whether the side is to run on a current-thread runtime.
+pub fn is_current_thread() -> bool {
+    env::args().any(|argument| argument == "ct")
+}
+
 /// What this process is to do.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub enum Role {
     /// Listen, and serve until the input ends.
     Server,
@@ -91,8 +97,8 @@ pub async fn count_told(client: &impl Client, count: u64) -> Outcome<()> {
 pub fn role() -> Outcome<Role> {
     let arguments: Vec<String> = env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["server"] => Ok(Role::Server),
-        ["client", address] => Ok(Role::Client(address.to_owned())),
+        ["server"] | ["server", "ct"] => Ok(Role::Server),
+        ["client", address] | ["client", address, "ct"] => Ok(Role::Client(address.to_owned())),
         [own, count] => Ok(Role::Own(own.to_owned(), count.parse()?)),
         _ => Err("usage: side-NAME server | client ADDRESS".into()),
     }

@@ -17,18 +17,24 @@ const PATIENT: Duration = Duration::from_secs(60);
 /// A framework, in programs of its own.
 pub(crate) struct Side {
     pub(crate) name: &'static str,
+    /// Its program is `side-` and this.
+    program: &'static str,
+    is_current_thread: bool,
     /// A column's head.
     pub(crate) title: &'static str,
     /// By how much its counts are divided, so that each cell takes less than a second.
     pub(crate) slower: u64,
 }
 
-pub(crate) const SIDES: [Side; 5] = [
-    Side { name: "zenoh", title: "raw Zenoh", slower: 1 },
-    Side { name: "supervise", title: "supervise", slower: 1 },
-    Side { name: "erlang", title: "Erlang", slower: 2 },
-    Side { name: "kameo", title: "kameo", slower: 10 },
-    Side { name: "ractor", title: "ractor_cluster", slower: 2 },
+const MULTI: Side = Side { name: "", program: "", is_current_thread: false, title: "", slower: 1 };
+
+pub(crate) const SIDES: [Side; 6] = [
+    Side { name: "zenoh", program: "zenoh", title: "raw Zenoh", ..MULTI },
+    Side { name: "supervise", program: "supervise", title: "supervise", ..MULTI },
+    Side { name: "supervise-ct", program: "supervise", is_current_thread: true, title: "supervise, ct", ..MULTI },
+    Side { name: "erlang", title: "Erlang", slower: 2, ..MULTI },
+    Side { name: "kameo", program: "kameo", title: "kameo", slower: 10, ..MULTI },
+    Side { name: "ractor", program: "ractor", title: "ractor_cluster", slower: 2, ..MULTI },
 ];
 
 impl Side {
@@ -41,8 +47,13 @@ impl Side {
         if program.exists() { Ok(()) } else { Err(format!("`{}` was not built", program.display())) }
     }
 
+    /// Whether its instructions are counted. Erlang compiles while it runs.
+    pub(crate) fn is_counted(&self) -> bool {
+        self.name != "erlang" && !self.is_current_thread
+    }
+
     pub(crate) fn program(&self) -> PathBuf {
-        env::current_exe().unwrap_or_default().with_file_name(format!("side-{}", self.name))
+        env::current_exe().unwrap_or_default().with_file_name(format!("side-{}", self.program))
     }
 
     /// The program and its arguments. `address`: where the server is, for a client.
@@ -55,6 +66,7 @@ impl Side {
             None => command.push("server".into()),
             Some(address) => command.extend(["client".into(), address.into()]),
         }
+        command.extend(self.is_current_thread.then(|| "ct".into()));
         Ok(command)
     }
 }

@@ -10,7 +10,7 @@ use std::hint::black_box;
 use supervise::prelude::*;
 use supervise::remote::Node;
 use supervise::zenoh::Zenoh;
-use supervise_remote_benchmark::{Client, Outcome, PATIENCE, Role, Told, role, run};
+use supervise_remote_benchmark::{Client, Outcome, PATIENCE, Role, Told, is_current_thread, role, run};
 use tokio::io::AsyncReadExt as _;
 use tokio::runtime::Builder;
 use tokio::sync::oneshot;
@@ -133,15 +133,18 @@ fn main() -> Outcome<()> {
     {
         return codec(*count);
     }
-    let mut runtime = match role {
-        Role::Own(..) => Builder::new_current_thread(),
-        _ => Builder::new_multi_thread(),
+    let mut runtime = if is_current_thread() || matches!(role, Role::Own(..)) {
+        Builder::new_current_thread()
+    } else {
+        Builder::new_multi_thread()
     };
-    runtime.enable_all().build()?.block_on(async {
+    // The workload is a task, like the actors.
+    let work = async move {
         match role {
             Role::Server => server().await,
             Role::Client(address) => client(&address).await,
             Role::Own(_, count) => alone::alone(count).await,
         }
-    })
+    };
+    runtime.enable_all().build()?.block_on(async { tokio::spawn(work).await? })
 }
