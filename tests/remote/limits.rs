@@ -187,3 +187,20 @@ async fn askers_that_gave_up_do_not_count_towards_the_limit() {
     assert_eq!(soon(echo.waiting()).await.unwrap(), 0, "the handler sees that nobody waits");
     assert_eq!(here.node.asks_under_way(), 0);
 }
+
+/// Each message is a packet of its own. They all arrive at once.
+#[tokio::test(start_paused = true)]
+async fn a_window_full_of_small_packets_is_not_too_much_at_once() {
+    let network = Network::new(1);
+    let (here, there) = two(&network).await;
+    let echo = there.echo("echo", &here).await;
+    settle().await;
+    network.partition("here:1", "there:1");
+    for number in 0..40_000 {
+        echo.note(number).tell().unwrap();
+        tokio::task::yield_now().await;
+    }
+    network.heal();
+    settle().await;
+    assert_eq!(soon(echo.noted()).await.unwrap().len(), 40_000);
+}
