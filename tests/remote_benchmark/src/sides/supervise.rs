@@ -7,6 +7,7 @@ mod alone;
 
 use std::hint::black_box;
 
+use supervise::AskError;
 use supervise::prelude::*;
 use supervise::remote::Node;
 use supervise::zenoh::Zenoh;
@@ -93,7 +94,13 @@ impl Client for Remote {
     }
 
     async fn told(&self) -> Outcome<(u64, u64)> {
-        Ok(self.counter.told().await?)
+        loop {
+            match self.counter.told().await {
+                // An ask does not wait for room in the queue of the ref.
+                Err(AskError::MailboxFull) => tokio::task::yield_now().await,
+                answer => return Ok(answer?),
+            }
+        }
     }
 
     async fn watch(&self) -> Outcome<impl Future<Output = ()> + Send> {
