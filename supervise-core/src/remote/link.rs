@@ -296,8 +296,11 @@ impl Link {
             let is_calm = state.association.under_way() <= CALM;
             drop(state);
             let transport = self.node.transport();
-            let sent =
-                if is_calm { transport.send_at_once(&self.peer, packet) } else { transport.send(&self.peer, packet) };
+            let sent = if is_calm {
+                transport.send_at_once(&self.peer, packet)
+            } else {
+                transport.send(&self.peer, packet)
+            };
             let refused = sent.err();
             let mut state = self.state();
             state.is_sending = false;

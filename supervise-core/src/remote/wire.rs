@@ -347,11 +347,10 @@ fn frame(out: &mut Vec<u8>, frame: &Frame) {
         Frame::Pause { to } => (PAUSE, [Some(*to), None], none),
         Frame::Resume { to } => (RESUME, [Some(*to), None], none),
     };
-    let mut head = Vec::with_capacity(20);
-    numbers.into_iter().flatten().for_each(|one| number(&mut head, one));
+    let head: usize = numbers.into_iter().flatten().map(length_of).sum();
     out.push(kind);
-    number(out, (head.len() + body.len()) as u64);
-    out.extend_from_slice(&head);
+    number(out, (head + body.len()) as u64);
+    numbers.into_iter().flatten().for_each(|one| number(out, one));
     out.extend_from_slice(body);
 }
 
@@ -359,14 +358,14 @@ struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
     fn number(&mut self) -> Option<u64> {
-        let mut value = 0_u64;
-        for shift in (0..64).step_by(7) {
-            let (&byte, rest) = self.0.split_first()?;
-            self.0 = rest;
-            value |= u64::from(byte & 0x7f).checked_shl(shift)?;
+        let (mut value, mut shift) = (0_u64, 0);
+        for (at, &byte) in self.0.iter().enumerate().take(10) {
+            value |= u64::from(byte & 0x7f) << shift;
             if byte & 0x80 == 0 {
+                self.0 = &self.0[at + 1..];
                 return Some(value);
             }
+            shift += 7;
         }
         None
     }
@@ -412,6 +411,11 @@ pub(super) fn number(out: &mut Vec<u8>, mut value: u64) {
         value >>= 7;
     }
     out.push(u8::try_from(value).unwrap_or(0));
+}
+
+/// How many bytes a number takes.
+fn length_of(value: u64) -> usize {
+    (64 - (value | 1).leading_zeros()).div_ceil(7) as usize
 }
 
 /// Takes a number from the front.
