@@ -330,12 +330,19 @@ impl Engine {
         let session = ::zenoh::open(config).wait()?;
         let me = chunk(me);
         let packets = inbox.clone();
+        // The last sender, because the next packet often has the same.
+        let last = Mutex::new((Vec::new(), None));
         session
             .declare_subscriber(format!("sv/{me}"))
             .callback(move |sample| {
-                let sender = sample.attachment().map(ZBytes::to_bytes);
-                let sender = sender.as_deref().and_then(|sender| str::from_utf8(sender).ok());
-                if let Some(from) = sender.and_then(node) {
+                let Some(sender) = sample.attachment().map(ZBytes::to_bytes) else { return };
+                let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+                if last.0 != *sender {
+                    *last = (sender.to_vec(), str::from_utf8(&sender).ok().and_then(node));
+                }
+                let from = last.1.clone();
+                drop(last);
+                if let Some(from) = from {
                     packets.packet(from, sample.payload().to_bytes().into_owned());
                 }
             })
