@@ -1,5 +1,6 @@
 //! kameo's remote actors over libp2p: TCP with Noise, which cannot be switched off, and a name in its distributed hash table. A tell waits
-//! for the acknowledgement of the server's node; `send` without awaiting it keeps no order, so it would be another promise.
+//! for the acknowledgement of the server's node (`send_ack`): without it, messages have no order, and those beyond the limit of concurrent
+//! streams are lost.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -7,7 +8,7 @@ use std::time::Duration;
 use kameo::actor::{ActorId, RemoteActorRef, Spawn, WeakActorRef};
 use kameo::error::{ActorStopReason, Infallible};
 use kameo::message::{Context, Message};
-use kameo::remote::{ActorSwarm, Behaviour, messaging};
+use kameo::remote::{Behaviour, messaging};
 use kameo::{Actor, RemoteActor, remote_message};
 use libp2p::futures::StreamExt as _;
 use libp2p::swarm::SwarmEvent;
@@ -133,7 +134,7 @@ impl Client for Remote {
     }
 
     async fn tell(&self, number: u64) -> Outcome<()> {
-        Ok(self.0.tell(&Add(number)).await?)
+        Ok(self.0.tell(&Add(number)).send_ack().await?)
     }
 
     async fn told(&self) -> Outcome<(u64, u64)> {
@@ -153,7 +154,6 @@ impl Client for Remote {
 
 async fn client(server: &str) -> Outcome<()> {
     join(&free_address()?, Some(server))?;
-    ActorSwarm::get().ok_or("no swarm")?;
     let counter = loop {
         if let Some(counter) = RemoteActorRef::<Counter>::lookup(NAME).await? {
             break counter;
