@@ -42,7 +42,7 @@ fn each(count: impl Fn(u64) -> Outcome<u64>) -> Outcome<f64> {
 fn both(side: &Side, count: u64, folder: &Path) -> Outcome<u64> {
     let files = ["server", "client"].map(|role| folder.join(role));
     let wraps = files.each_ref().map(|file| valgrind(file));
-    let mut pair = Running::start_in(side, wraps.each_ref().map(|wrap| &wrap[..]))?;
+    let mut pair = Running::start_in(side, false, wraps.each_ref().map(|wrap| &wrap[..]))?;
     pair.value(&format!("tell {count}"))?;
     let Running { server, client } = pair;
     client.end()?;

@@ -2,7 +2,7 @@
 //!
 //! A side is one framework in a program of its own: `side-NAME server` prints `ready ADDRESS` and ends with its input;
 //! `side-NAME client ADDRESS` prints `ready` and then carries out the commands that it reads. A further argument `ct` asks for a
-//! current-thread runtime.
+//! current-thread runtime, and `impatient` for less patience with a silent server.
 //!
 //! | command | what it prints |
 //! |---|---|
@@ -22,9 +22,6 @@ use tokio::io::{AsyncBufReadExt as _, BufReader};
 
 /// How many askers ask at the same time.
 pub const ASKERS: u64 = 64;
-
-/// How long a silent server is waited for, where the framework lets a program say so.
-pub const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The result of a side.
 pub type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
@@ -69,6 +66,11 @@ pub fn is_current_thread() -> bool {
     env::args().any(|argument| argument == "ct")
 }
 
+/// How long a silent server is waited for, where the framework lets a program say so.
+pub fn patience() -> Duration {
+    Duration::from_secs(if env::args().any(|argument| argument == "impatient") { 2 } else { 10 })
+}
+
 /// What this process is to do.
 #[derive(Debug, Clone)]
 pub enum Role {
@@ -97,8 +99,8 @@ pub async fn count_told(client: &impl Client, count: u64) -> Outcome<()> {
 pub fn role() -> Outcome<Role> {
     let arguments: Vec<String> = env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["server"] | ["server", "ct"] => Ok(Role::Server),
-        ["client", address] | ["client", address, "ct"] => Ok(Role::Client(address.to_owned())),
+        ["server", ..] => Ok(Role::Server),
+        ["client", address, ..] => Ok(Role::Client(address.to_owned())),
         [own, count] => Ok(Role::Own(own.to_owned(), count.parse()?)),
         _ => Err("usage: side-NAME server | client ADDRESS".into()),
     }

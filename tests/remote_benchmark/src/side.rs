@@ -57,9 +57,9 @@ impl Side {
     }
 
     /// The program and its arguments. `address`: where the server is, for a client.
-    fn command(&self, address: Option<&str>) -> Outcome<Vec<OsString>> {
+    fn command(&self, address: Option<&str>, is_impatient: bool) -> Outcome<Vec<OsString>> {
         if self.name == "erlang" {
-            return erlang_command(address);
+            return erlang_command(address, is_impatient);
         }
         let mut command = vec![self.program().into_os_string()];
         match address {
@@ -67,6 +67,7 @@ impl Side {
             Some(address) => command.extend(["client".into(), address.into()]),
         }
         command.extend(self.is_current_thread.then(|| "ct".into()));
+        command.extend(is_impatient.then(|| "impatient".into()));
         Ok(command)
     }
 }
@@ -90,7 +91,7 @@ fn erlang() -> Outcome<()> {
 }
 
 /// Erlang without its daemon: both nodes are told the server's port.
-fn erlang_command(address: Option<&str>) -> Outcome<Vec<OsString>> {
+fn erlang_command(address: Option<&str>, is_impatient: bool) -> Outcome<Vec<OsString>> {
     let is_server = address.is_none();
     let address = match address {
         Some(address) => address.to_owned(),
@@ -107,7 +108,7 @@ fn erlang_command(address: Option<&str>) -> Outcome<Vec<OsString>> {
     command.extend(["-name", &name, "-setcookie", "benchmark", "-start_epmd", "false"].map(OsString::from));
     command
         .extend(["-erl_epmd_port", port, "-kernel", "inet_dist_use_interface", "{127,0,0,1}"].map(OsString::from));
-    command.extend(["net_ticktime", "2"].map(OsString::from));
+    command.extend(["-kernel", "net_ticktime", if is_impatient { "2" } else { "10" }].map(OsString::from));
     if !is_server {
         command.extend(["-dist_listen", "false"].map(OsString::from));
     }
@@ -184,16 +185,16 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    pub(crate) fn start(side: &Side) -> Outcome<Self> {
-        Self::start_in(side, [&[], &[]])
+    pub(crate) fn start(side: &Side, is_impatient: bool) -> Outcome<Self> {
+        Self::start_in(side, is_impatient, [&[], &[]])
     }
 
     /// Starts both as the arguments of other commands.
-    pub(crate) fn start_in(side: &Side, wraps: [&[OsString]; 2]) -> Outcome<Self> {
-        let server = Process::start(wraps[0], &side.command(None)?)?;
+    pub(crate) fn start_in(side: &Side, is_impatient: bool, wraps: [&[OsString]; 2]) -> Outcome<Self> {
+        let server = Process::start(wraps[0], &side.command(None, is_impatient)?)?;
         let ready = server.line(PATIENT)?.1;
         let address = ready.strip_prefix("ready ").ok_or(format!("the server says `{ready}`"))?;
-        let client = Process::start(wraps[1], &side.command(Some(address))?)?;
+        let client = Process::start(wraps[1], &side.command(Some(address), is_impatient)?)?;
         client.line(PATIENT)?;
         Ok(Self { server, client })
     }

@@ -6,12 +6,13 @@
 mod alone;
 
 use std::hint::black_box;
+use std::time::Duration;
 
 use supervise::AskError;
 use supervise::prelude::*;
 use supervise::remote::Node;
 use supervise::zenoh::Zenoh;
-use supervise_remote_benchmark::{Client, Outcome, PATIENCE, Role, Told, is_current_thread, role, run};
+use supervise_remote_benchmark::{Client, Outcome, Role, Told, is_current_thread, patience, role, run};
 use tokio::io::AsyncReadExt as _;
 use tokio::runtime::Builder;
 use tokio::sync::oneshot;
@@ -63,9 +64,12 @@ impl Watcher {
     }
 }
 
+/// Valgrind makes everything slow.
+const FIND: Duration = Duration::from_secs(60);
+
 async fn node(system: &ActorSystem, seed: Option<&str>) -> Outcome<Node> {
     let engine = Zenoh::listen("127.0.0.1:0").seeds(seed);
-    Ok(Node::builder(system).serve::<Counter>().patience(PATIENCE).join(engine).await?)
+    Ok(Node::builder(system).serve::<Counter>().patience(patience()).find_timeout(FIND).join(engine).await?)
 }
 
 async fn server() -> Outcome<()> {

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use supervise_remote_benchmark::{
-    Client, Outcome, PATIENCE, Role, Told, free_address, role, run, until_input_ends,
+    Client, Outcome, Role, Told, free_address, patience, role, run, until_input_ends,
 };
 use tokio::sync::{Notify, oneshot};
 use zenoh::Wait as _;
@@ -26,7 +26,7 @@ fn open(listen: &str, seed: Option<&str>) -> Outcome<zenoh::Session> {
     config.insert_json5("listen/endpoints", &endpoints(listen))?;
     config.insert_json5("connect/endpoints", &seed.map_or("[]".to_owned(), endpoints))?;
     config.insert_json5("scouting/multicast/enabled", "false")?;
-    config.insert_json5("transport/link/tx/lease", &PATIENCE.as_millis().to_string())?;
+    config.insert_json5("transport/link/tx/lease", &patience().as_millis().to_string())?;
     zenoh::open(config).wait()
 }
 
