@@ -77,9 +77,9 @@ impl Peer<'_> {
             Frame::Ask { to, ask, body } => {
                 let asked = Asked { link: Arc::clone(link), mine, ask };
                 if to == 0 {
-                    self.find(&body, &asked)
+                    self.find(&body, &asked);
                 } else {
-                    self.message((to, bytes), &body, Some(asked), contracts)
+                    self.message((to, bytes), &body, Some(asked), contracts);
                 }
             }
             Frame::Answer { ask, body } => {
