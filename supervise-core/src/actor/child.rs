@@ -4,6 +4,7 @@
 //! parent's instance: the factory, so that a new incarnation does not need a turn of the parent, and the ref.
 
 use std::any::Any;
+use std::error::Error;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -403,9 +404,16 @@ impl<P> fmt::Debug for Declare<'_, P> {
 }
 
 /// A hand-written actor lists a child in `CHILDREN` that its `declare_child` does not declare.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("`declare_child` did not declare the child `{name}`")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UndeclaredChild {
     /// The child's name.
     pub name: &'static str,
 }
+
+impl fmt::Display for UndeclaredChild {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`declare_child` did not declare the child `{}`", self.name)
+    }
+}
+
+impl Error for UndeclaredChild {}

@@ -1,5 +1,6 @@
 //! How to make an actor: its factory, and settings in place of those that its type declares.
 
+use std::error::Error;
 use std::fmt;
 use std::marker::PhantomData;
 use std::time::Duration;
@@ -220,9 +221,16 @@ impl<A: Actor> Props<A> {
 }
 
 /// A restart needed a second instance of an actor that was spawned with `spawn_once`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("this actor was spawned with `spawn_once` and cannot be built a second time")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SpentInstance;
+
+impl fmt::Display for SpentInstance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("this actor was spawned with `spawn_once` and cannot be built a second time")
+    }
+}
+
+impl Error for SpentInstance {}
 
 impl<A: Actor, C, T> fmt::Debug for Props<A, C, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

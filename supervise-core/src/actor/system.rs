@@ -9,6 +9,7 @@
 
 mod builder;
 
+use std::error::Error;
 use std::fmt;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
@@ -120,7 +121,7 @@ impl ActorSystem {
     /// If the name is invalid or taken, or the system is terminating.
     pub fn spawn<B, F>(&self, name: impl AsRef<str>, factory: F) -> Result<RefOf<B::Actor>, SpawnError>
     where
-        F: Factory<Product = B> + Send + 'static, // `|| Worker::new()`; the context comes in `#[pre_start]`
+        F: Factory<Product = B> + Send + 'static, // `|| Worker::new()`; `ctx` comes in `#[pre_start] fn begin(&mut self, ctx: ..)`
         B: Built,
     {
         self.spawn_with(name, Props::new(factory))
@@ -133,7 +134,7 @@ impl ActorSystem {
     /// If the system is terminating.
     pub fn spawn_anonymous<B, F>(&self, factory: F) -> Result<RefOf<B::Actor>, SpawnError>
     where
-        F: Factory<Product = B> + Send + 'static, // `|| Worker::new()`; the context comes in `#[pre_start]`
+        F: Factory<Product = B> + Send + 'static, // `|| Worker::new()`; `ctx` comes in `#[pre_start] fn begin(&mut self, ctx: ..)`
         B: Built,
     {
         Cell::spawn_under(&self.user_guardian(), NewName::MadeUp, Props::new(factory).marked()).map(Into::into)
@@ -272,12 +273,19 @@ impl fmt::Debug for ActorSystem {
 
 /// The tokio runtime of an actor system was shut down before the system had ended, so its actors were dropped and no
 /// hooks ran. [`ActorSystem::when_terminated`] fails with it.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the runtime of the actor system `{system}` was shut down before the system had ended")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuntimeGone {
     /// The system's name.
     pub system: String,
 }
+
+impl fmt::Display for RuntimeGone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the runtime of the actor system `{}` was shut down before the system had ended", self.system)
+    }
+}
+
+impl Error for RuntimeGone {}
 
 impl SystemCore {
     pub(crate) fn name(&self) -> &str {

@@ -1,5 +1,6 @@
 //! The path of an actor in the tree, and the uid of its incarnation.
 
+use std::error::Error;
 use std::fmt;
 use std::num::NonZeroU64;
 use std::str::FromStr;
@@ -116,14 +117,12 @@ impl fmt::Debug for ActorPath {
 }
 
 /// Why a text is not a path.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InvalidPath {
     /// It does not begin with the scheme.
-    #[error("`{0}` is not an actor path: it must begin with `supervise://`, as in `supervise://system/user/name`")]
     Scheme(String),
     /// The system's name is invalid.
-    #[error("`{text}` is not an actor path: {reason}")]
     System {
         /// The text.
         text: String,
@@ -131,7 +130,6 @@ pub enum InvalidPath {
         reason: InvalidName,
     },
     /// An element is not a valid name.
-    #[error("`{text}` is not an actor path: {reason}")]
     Element {
         /// The text.
         text: String,
@@ -139,6 +137,22 @@ pub enum InvalidPath {
         reason: InvalidName,
     },
 }
+
+impl fmt::Display for InvalidPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Scheme(text) => write!(
+                f,
+                "`{text}` is not an actor path: it must begin with `supervise://`, as in `supervise://system/user/name`"
+            ),
+            Self::System { text, reason } | Self::Element { text, reason } => {
+                write!(f, "`{text}` is not an actor path: {reason}")
+            }
+        }
+    }
+}
+
+impl Error for InvalidPath {}
 
 impl FromStr for ActorPath {
     type Err = InvalidPath;
@@ -196,23 +210,18 @@ impl fmt::Display for Uid {
 }
 
 /// Why a text is not a valid name for an actor or a system.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InvalidName {
     /// The address of a node has no host or no port.
-    #[error("the address `{0}` is not of the form `host:port`")]
     Address(String),
     /// It is empty.
-    #[error("a name must not be empty")]
     Empty,
     /// It begins with `$`, as only names that the system makes up do.
-    #[error("the name `{0}` must not begin with `$`: only the system makes such names")]
     Reserved(String),
     /// It is `..`, which stands for the parent in a path.
-    #[error("a name must not be `..`: in a path, `..` is the parent")]
     Parent,
     /// It contains a character that a name must not contain.
-    #[error("the name `{name}` must not contain `{found}` (byte {at}); allowed are {allowed}")]
     Character {
         /// The name.
         name: String,
@@ -224,6 +233,24 @@ pub enum InvalidName {
         allowed: &'static str,
     },
 }
+
+impl fmt::Display for InvalidName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Address(address) => write!(f, "the address `{address}` is not of the form `host:port`"),
+            Self::Empty => f.write_str("a name must not be empty"),
+            Self::Reserved(name) => {
+                write!(f, "the name `{name}` must not begin with `$`: only the system makes such names")
+            }
+            Self::Parent => f.write_str("a name must not be `..`: in a path, `..` is the parent"),
+            Self::Character { name, found, at, allowed } => {
+                write!(f, "the name `{name}` must not contain `{found}` (byte {at}); allowed are {allowed}")
+            }
+        }
+    }
+}
+
+impl Error for InvalidName {}
 
 const ALLOWED: &str = "letters, digits, any of -_.*$+:@&=,!~'; and %hh";
 

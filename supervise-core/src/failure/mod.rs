@@ -467,9 +467,16 @@ impl supervision::Cause for Failure {
 }
 
 /// A permanent child ended by itself, so it is replaced, and siblings of its group restart with it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a permanent child ended by itself")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PermanentEnded;
+
+impl fmt::Display for PermanentEnded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a permanent child ended by itself")
+    }
+}
+
+impl Error for PermanentEnded {}
 
 #[cfg(test)]
 mod tests;

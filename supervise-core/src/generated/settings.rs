@@ -1,5 +1,7 @@
 //! Functions for generated tables whose values come from constants or from the supervisor's settings.
 
+use std::error::Error;
+use std::fmt;
 use std::time::Duration;
 
 use crate::failure::Failure;
@@ -9,7 +11,10 @@ pub use crate::actor::configuration::{exponential, give_up_after, linear, positi
 /// A duration that must not be zero.
 #[track_caller]
 pub const fn constant_length(value: Duration) -> Duration {
-    assert!(!value.is_zero(), "this duration must be longer than zero");
+    assert!(
+        !value.is_zero(),
+        "this duration must be longer than zero: give the constant a longer one, such as `Duration::from_secs(60)`"
+    );
     value
 }
 
@@ -21,9 +26,18 @@ pub const fn constant_share(value: f64) -> f64 {
 }
 
 /// The error if a table takes its values from the instance, and there is no instance.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("this table takes values from the supervisor's instance: call `rule_by` with what `configure` returns")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NeedsConfiguration;
+
+impl fmt::Display for NeedsConfiguration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(
+            "this table takes values from the supervisor's instance: call `rule_by` with what `configure` returns",
+        )
+    }
+}
+
+impl Error for NeedsConfiguration {}
 
 /// See [`NeedsConfiguration`].
 pub fn needs_configuration() -> Failure {

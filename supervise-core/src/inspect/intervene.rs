@@ -2,29 +2,41 @@
 //!
 //! Rules 22.7 and 23.8.
 
+use std::error::Error;
+use std::fmt;
+
 use crate::actor::{ActorSystem, AnyActorRef};
 use crate::failure::Failure;
 use crate::observe::Intervention;
 use crate::supervision::SystemMessage;
 
 /// Why nothing was done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InterventionRefused {
     /// The actor is `/`, `/user`, `/system` or below `/system`.
-    #[error("the runtime's own actors are left alone")]
     OfRuntime,
     /// The actor has ended, is stopping, belongs to another system, or has restarted since it was looked at.
-    #[error("the actor has changed since it was looked at")]
     Changed,
     /// A temporary child never restarts
     /// (rule [14.2](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-14.2)).
-    #[error("the actor is a temporary child, which never restarts")]
     NeverRestarts,
     /// It does not wait for a delayed restart.
-    #[error("the actor does not wait for a restart")]
     NotWaiting,
 }
+
+impl fmt::Display for InterventionRefused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::OfRuntime => "the runtime's own actors are left alone",
+            Self::Changed => "the actor has changed since it was looked at",
+            Self::NeverRestarts => "the actor is a temporary child, which never restarts",
+            Self::NotWaiting => "the actor does not wait for a restart",
+        })
+    }
+}
+
+impl Error for InterventionRefused {}
 
 impl ActorSystem {
     /// Does something to one actor, as an operator who looked at it and saw that it had been restarted `restarts` times

@@ -21,6 +21,7 @@ mod props;
 
 use std::any::TypeId;
 use std::collections::HashSet;
+use std::error::Error;
 use std::fmt;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -32,7 +33,7 @@ use super::stand_in::StandInRef;
 use super::template::{Blueprint, SharedFactory, Template};
 use super::{Decider, system_time};
 use crate::actor::{
-    Actor, ActorRef, AskError, Context, DeciderTable, Decides, DecidesAll, EscalationsDecidedBy,
+    Actor, ActorRef, AskError, Context, DeciderTable, DecidesAll, DecidesUnasked, EscalationsDecidedBy,
     FailuresDecidedBy, RefOf, Request, Ruled, SpawnError, Supervisor, Terminated, Visit,
 };
 use crate::base::ActorPath;
@@ -40,8 +41,8 @@ use crate::failure::Failure;
 use crate::mailbox::MailboxKind;
 use crate::observe;
 use crate::supervision::{
-    BackoffCount, CREATION_BACKOFF, ChildInfo, Count, Directive, OnLimit, RestartStatistics, RestartType, Scope,
-    Strategy,
+    BackoffCount, CREATION_BACKOFF, ChildInfo, Count, Directive, OnLimit, Permit, RestartStatistics, RestartType,
+    Scope, Strategy,
 };
 
 /// Stands in for several workers of one kind, and supervises them.
@@ -340,7 +341,7 @@ impl<C: Actor> Pool<C> {
 
     fn replace(&mut self, at: usize, ctx: &mut Context<Self>) -> Result<(), Failure> {
         let limit = &self.shared.strategy.limit;
-        if !limit.is_unlimited() && !self.replacements.permit(limit, system_time(ctx)) {
+        if !limit.is_unlimited() && self.replacements.permit(limit, system_time(ctx)) == Permit::Refused {
             return Err(Failure::new(TooManyReplacements { worker: self.workers[at].actor.path() }));
         }
         let (now, unlimited) = (system_time(ctx), limit.is_unlimited());
@@ -444,16 +445,23 @@ impl<C: Actor> Actor for Pool<C> {
     }
 }
 
-impl<C: Actor, P: Decides<TooManyReplacements>> FailuresDecidedBy<P> for Pool<C> {}
+impl<C: Actor, P: DecidesUnasked<TooManyReplacements>> FailuresDecidedBy<P> for Pool<C> {}
 impl<C: Actor, P: DecidesAll> EscalationsDecidedBy<P> for Pool<C> {}
 
 /// The permanent workers of a pool ended by themselves more often than its limit grants. The pool fails with it.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{worker} ended, and the limit permits no further replacement")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TooManyReplacements {
     /// The worker that ended last.
     pub worker: ActorPath,
 }
+
+impl fmt::Display for TooManyReplacements {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ended, and the limit permits no further replacement", self.worker)
+    }
+}
+
+impl Error for TooManyReplacements {}
 
 impl<C: Actor> fmt::Debug for Pool<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

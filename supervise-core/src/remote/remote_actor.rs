@@ -11,7 +11,7 @@ use crate::observe::DeadLetterReason;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a remote actor",
     label = "its refs do not leave this machine",
-    note = "write `#[actor(remote)]` above the impl block of `{Self}`"
+    note = "write `#[actor(remote)]` in place of `#[actor]` above the impl block of `{Self}`"
 )]
 pub trait RemoteActor: Actor {
     /// The name of the type on the wire.

@@ -2,6 +2,8 @@
 //!
 //! Rule 6.7.
 
+use std::error::Error;
+use std::fmt;
 use std::future::Future;
 use std::time::Duration;
 
@@ -92,14 +94,21 @@ pub(crate) async fn drained_within(actor: &AnyActorRef, within: Duration) -> Res
 }
 
 /// An actor did not stop in time.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{actor} did not stop within {within:?}")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotStopped {
     /// The actor.
     pub actor: ActorPath,
     /// The time that it had.
     pub within: Duration,
 }
+
+impl fmt::Display for NotStopped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} did not stop within {:?}", self.actor, self.within)
+    }
+}
+
+impl Error for NotStopped {}
 
 struct StopOnDrop(ActorRef<Guardian>);
 

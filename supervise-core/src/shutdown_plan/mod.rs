@@ -8,6 +8,7 @@ mod state;
 mod termination;
 
 use std::borrow::Cow;
+use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
@@ -58,8 +59,7 @@ impl fmt::Display for ShutdownReason {
 }
 
 /// There is no shutdown phase of this name.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown shutdown phase `{phase}`; the phases are: {}", known.join(", "))]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownPhase {
     /// The name.
     pub phase: String,
@@ -67,41 +67,60 @@ pub struct UnknownPhase {
     pub known: Vec<String>,
 }
 
+impl fmt::Display for UnknownPhase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "unknown shutdown phase `{}`; the phases are: {}", self.phase, self.known.join(", "))
+    }
+}
+
+impl Error for UnknownPhase {}
+
 /// Why a task could not be added.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AddTaskError {
     /// There is no such phase.
-    #[error(transparent)]
-    UnknownPhase(#[from] UnknownPhase),
+    UnknownPhase(UnknownPhase),
     /// The phase has begun, is over, or never runs because the system ended without it.
-    #[error("the shutdown phase `{phase}` has begun and takes no more tasks")]
     TooLate {
         /// The phase.
         phase: String,
     },
 }
 
+impl fmt::Display for AddTaskError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnknownPhase(error) => write!(f, "{error}"),
+            Self::TooLate { phase } => write!(f, "the shutdown phase `{phase}` has begun and takes no more tasks"),
+        }
+    }
+}
+
+impl Error for AddTaskError {}
+
+impl From<UnknownPhase> for AddTaskError {
+    fn from(error: UnknownPhase) -> Self {
+        Self::UnknownPhase(error)
+    }
+}
+
 /// Why a coordinated shutdown did not complete.
-#[derive(Debug, Clone, thiserror::Error)]
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum ShutdownError {
     /// There is no phase of the name at which the run should begin.
-    #[error(transparent)]
-    UnknownPhase(#[from] UnknownPhase),
+    UnknownPhase(UnknownPhase),
     /// A task failed in a phase that aborts on failure.
-    #[error("the coordinated shutdown was aborted in `{phase}`: the task `{task}` failed: {failure}")]
     TaskFailed {
         /// The phase.
         phase: String,
         /// The task.
         task: String,
         /// Why it failed.
-        #[source]
         failure: Failure,
     },
     /// The tasks of a phase that aborts on failure took too long.
-    #[error("the coordinated shutdown was aborted in `{phase}`: tasks that did not finish within {timeout:?}: {}", tasks.join(", "))]
     TimedOut {
         /// The phase.
         phase: String,
@@ -110,4 +129,35 @@ pub enum ShutdownError {
         /// The tasks that did not finish.
         tasks: Vec<String>,
     },
+}
+
+impl fmt::Display for ShutdownError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnknownPhase(error) => write!(f, "{error}"),
+            Self::TaskFailed { phase, task, failure } => {
+                write!(f, "the coordinated shutdown was aborted in `{phase}`: the task `{task}` failed: {failure}")
+            }
+            Self::TimedOut { phase, timeout, tasks } => write!(
+                f,
+                "the coordinated shutdown was aborted in `{phase}`: tasks that did not finish within {timeout:?}: {}",
+                tasks.join(", ")
+            ),
+        }
+    }
+}
+
+impl Error for ShutdownError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::TaskFailed { failure, .. } => Some(failure),
+            Self::UnknownPhase(_) | Self::TimedOut { .. } => None,
+        }
+    }
+}
+
+impl From<UnknownPhase> for ShutdownError {
+    fn from(error: UnknownPhase) -> Self {
+        Self::UnknownPhase(error)
+    }
 }

@@ -11,6 +11,8 @@
 //! run next, the user's phase runs first.
 
 use std::borrow::Cow;
+use std::error::Error;
+use std::fmt;
 use std::time::Duration;
 
 type Name = Cow<'static, str>;
@@ -126,17 +128,15 @@ impl Phase {
 }
 
 /// Why the phases cannot be ordered.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InvalidPhases {
     /// Phases wait for each other.
-    #[error("the shutdown phases wait for each other: {}", .0.join(" after "))]
     Cycle(
         /// The cycle: each phase comes after the next one, and the first phase is repeated at the end.
         Vec<String>,
     ),
     /// A phase comes before or after one that does not exist.
-    #[error("the shutdown phase `{phase}` names `{unknown}`, which is not a phase; the phases are: {}", known.join(", "))]
     Unknown {
         /// The phase.
         phase: String,
@@ -146,6 +146,23 @@ pub enum InvalidPhases {
         known: Vec<String>,
     },
 }
+
+impl fmt::Display for InvalidPhases {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cycle(phases) => {
+                write!(f, "the shutdown phases wait for each other: {}", phases.join(" after "))
+            }
+            Self::Unknown { phase, unknown, known } => write!(
+                f,
+                "the shutdown phase `{phase}` names `{unknown}`, which is not a phase; the phases are: {}",
+                known.join(", ")
+            ),
+        }
+    }
+}
+
+impl Error for InvalidPhases {}
 
 /// The phases in the order in which they run.
 #[derive(Debug, Clone)]

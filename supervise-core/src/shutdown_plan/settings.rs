@@ -1,5 +1,7 @@
 //! The settings of a coordinated shutdown.
 
+use std::error::Error;
+use std::fmt;
 use std::time::Duration;
 
 use super::phases::{self, InvalidPhases, Phase};
@@ -64,16 +66,31 @@ impl Default for ShutdownSettings {
 }
 
 /// Why the settings of a coordinated shutdown are invalid.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InvalidShutdown {
     /// The phases cannot be ordered.
-    #[error(transparent)]
-    Phases(#[from] InvalidPhases),
+    Phases(InvalidPhases),
     /// `terminate` would run phases that do not terminate.
-    #[error(
-        "`terminate` would run a coordinated shutdown that leaves the system running: add `terminate_directly()` to \
-         the settings, or leave out `leave_system_running()`"
-    )]
     TerminatesNothing,
+}
+
+impl fmt::Display for InvalidShutdown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Phases(error) => write!(f, "{error}"),
+            Self::TerminatesNothing => f.write_str(
+                "`terminate` would run a coordinated shutdown that leaves the system running: add `terminate_directly()` to \
+                 the settings, or leave out `leave_system_running()`",
+            ),
+        }
+    }
+}
+
+impl Error for InvalidShutdown {}
+
+impl From<InvalidPhases> for InvalidShutdown {
+    fn from(error: InvalidPhases) -> Self {
+        Self::Phases(error)
+    }
 }

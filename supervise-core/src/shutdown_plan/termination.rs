@@ -10,6 +10,8 @@
 //!
 //! Rule 9.4.
 
+use std::error::Error;
+use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Mutex, PoisonError};
@@ -21,12 +23,19 @@ use crate::failure::Failure;
 use crate::observe;
 
 /// A hook or callback was registered too late: the hooks have been called, or the last actor has ended.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the actor system `{system}` has terminated")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SystemTerminated {
     /// The system's name.
     pub system: String,
 }
+
+impl fmt::Display for SystemTerminated {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the actor system `{}` has terminated", self.system)
+    }
+}
+
+impl Error for SystemTerminated {}
 
 /// Keeps `/system` from ending until it is dropped. See
 /// [`ActorSystem::termination_hook`](crate::ActorSystem::termination_hook).

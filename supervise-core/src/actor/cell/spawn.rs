@@ -1,5 +1,7 @@
 //! Making the cell of a child, and starting it.
 
+use std::error::Error;
+use std::fmt;
 use std::sync::Arc;
 use std::task::Waker;
 
@@ -173,11 +175,10 @@ pub(crate) enum NewName<'a> {
 }
 
 /// Why an actor could not be spawned. The failure of a factory is not such an error: it is a failure of the child.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SpawnError {
     /// The name is invalid.
-    #[error("cannot spawn under {parent}: {reason}")]
     InvalidName {
         /// The intended parent.
         parent: ActorPath,
@@ -186,7 +187,6 @@ pub enum SpawnError {
     },
     /// A child of this name exists or is still stopping. The name is free after the parent has processed the child's
     /// end.
-    #[error("cannot spawn `{name}` under {parent}: the name is taken")]
     NameTaken {
         /// The intended parent.
         parent: ActorPath,
@@ -194,24 +194,18 @@ pub enum SpawnError {
         name: String,
     },
     /// The parent is stopping.
-    #[error("cannot spawn under {parent}: it is stopping")]
     Stopping {
         /// The parent.
         parent: ActorPath,
     },
     /// The actor's mailbox is durable, and its system has no store.
     #[cfg(feature = "durable")]
-    #[error(
-        "cannot spawn under {parent}: the actor's mailbox is durable, and the system has no store; write \
-         `ActorSystem::builder(..).store(..)`"
-    )]
     NoStore {
         /// The intended parent.
         parent: ActorPath,
     },
     /// Another actor owns the queue of the actor's durable mailbox. The queue is free when that actor has ended.
     #[cfg(feature = "durable")]
-    #[error("cannot spawn under {parent}: the queue `{queue}` belongs to {owner}")]
     QueueTaken {
         /// The intended parent.
         parent: ActorPath,
@@ -222,26 +216,18 @@ pub enum SpawnError {
     },
     /// A child that has a key cannot have a durable mailbox.
     #[cfg(feature = "durable")]
-    #[error(
-        "cannot spawn under {parent}: a child that has a key cannot have a durable mailbox; spawn it under a name"
-    )]
     DurableKey {
         /// The intended parent.
         parent: ActorPath,
     },
     /// The actor's mailbox is durable, its name is made up, and its queue has no name.
     #[cfg(feature = "durable")]
-    #[error(
-        "cannot spawn under {parent}: the queue of a durable mailbox needs a name that the next process knows; give the \
-         actor a name, or write `Props::new(..).queue(\"..\")`"
-    )]
     QueueNeedsName {
         /// The intended parent.
         parent: ActorPath,
     },
     /// There are as many keyed children as their limit allows
     /// (rule [18.10](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-18.10)).
-    #[error("cannot spawn under {parent}: it has {limit} children, as many as its `limit` allows")]
     TooManyChildren {
         /// The children's parent.
         parent: ActorPath,
@@ -249,3 +235,41 @@ pub enum SpawnError {
         limit: usize,
     },
 }
+
+impl fmt::Display for SpawnError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::InvalidName { parent, reason } => write!(f, "cannot spawn under {parent}: {reason}"),
+            Self::NameTaken { parent, name } => {
+                write!(f, "cannot spawn `{name}` under {parent}: the name is taken")
+            }
+            Self::Stopping { parent } => write!(f, "cannot spawn under {parent}: it is stopping"),
+            #[cfg(feature = "durable")]
+            Self::NoStore { parent } => write!(
+                f,
+                "cannot spawn under {parent}: the actor's mailbox is durable, and the system has no store; write \
+                 `ActorSystem::builder(..).store(..)`"
+            ),
+            #[cfg(feature = "durable")]
+            Self::QueueTaken { parent, queue, owner } => {
+                write!(f, "cannot spawn under {parent}: the queue `{queue}` belongs to {owner}")
+            }
+            #[cfg(feature = "durable")]
+            Self::DurableKey { parent } => write!(
+                f,
+                "cannot spawn under {parent}: a child that has a key cannot have a durable mailbox; spawn it under a name"
+            ),
+            #[cfg(feature = "durable")]
+            Self::QueueNeedsName { parent } => write!(
+                f,
+                "cannot spawn under {parent}: the queue of a durable mailbox needs a name that the next process knows; give the \
+                 actor a name, or write `Props::new(..).queue(\"..\")`"
+            ),
+            Self::TooManyChildren { parent, limit } => {
+                write!(f, "cannot spawn under {parent}: it has {limit} children, as many as its `limit` allows")
+            }
+        }
+    }
+}
+
+impl Error for SpawnError {}

@@ -2,6 +2,8 @@
 
 use std::any::Any;
 use std::collections::{HashMap, HashSet};
+use std::error::Error;
+use std::fmt;
 
 use super::Context;
 use crate::actor::actor_ref::{AnyActorRef, TypedRef};
@@ -141,9 +143,16 @@ pub(super) fn inherit(messages: &mut HashMap<AnyActorRef, WatchMessage>, core: &
 }
 
 /// The error of [`Context::watch_with`] for an actor that is already watched.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{subject} is already watched: unwatch it before watching it with another message")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AlreadyWatched {
     /// The watched actor.
     pub subject: ActorPath,
 }
+
+impl fmt::Display for AlreadyWatched {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} is already watched: unwatch it before watching it with another message", self.subject)
+    }
+}
+
+impl Error for AlreadyWatched {}

@@ -1,5 +1,6 @@
 //! The settings and the start of a system.
 
+use std::error::Error;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -38,27 +39,36 @@ pub struct ActorSystemBuilder {
 }
 
 /// Why a system could not start.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StartError {
     /// The name is invalid.
-    #[error("cannot start an actor system: {0}")]
     InvalidName(InvalidName),
     /// The call is outside a tokio runtime.
-    #[error(
-        "cannot start an actor system: there is no tokio runtime here; start it within `#[tokio::main]`, \
-         `#[tokio::test]` or `Runtime::block_on`"
-    )]
     NoRuntime,
     /// The runtime has no timers, so no delay, timeout or backoff would ever end.
-    #[error(
-        "cannot start an actor system: this tokio runtime has no timers; build it with `enable_time()` or `enable_all()`"
-    )]
     NoTimers,
     /// The settings of the coordinated shutdown are invalid.
-    #[error("cannot start an actor system: {0}")]
     InvalidShutdown(InvalidShutdown),
 }
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::InvalidName(error) => write!(f, "cannot start an actor system: {error}"),
+            Self::NoRuntime => f.write_str(
+                "cannot start an actor system: there is no tokio runtime here; start it within `#[tokio::main]`, \
+                 `#[tokio::test]` or `Runtime::block_on`",
+            ),
+            Self::NoTimers => f.write_str(
+                "cannot start an actor system: this tokio runtime has no timers; build it with `enable_time()` or `enable_all()`",
+            ),
+            Self::InvalidShutdown(error) => write!(f, "cannot start an actor system: {error}"),
+        }
+    }
+}
+
+impl Error for StartError {}
 
 impl ActorSystemBuilder {
     pub(super) fn new(name: String) -> Self {

@@ -8,6 +8,9 @@
 //!   /user/*/worker-?                   in a selection: `*` is any text within an element, `?` one character
 //! ```
 
+use std::error::Error;
+use std::fmt;
+
 use crate::base::{InvalidName, SCHEME, Uid, check_system_name, is_name_character};
 
 /// A text, split but not checked. An element that is not a valid name finds no actor.
@@ -89,11 +92,10 @@ impl Step {
 }
 
 /// Why a text selects nothing, whatever actors there are.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InvalidSelection {
     /// Two slashes in a row.
-    #[error("`{text}` is not a valid selection: a name is missing before the slash at byte {at}")]
     EmptyElement {
         /// The text.
         text: String,
@@ -101,10 +103,6 @@ pub enum InvalidSelection {
         at: usize,
     },
     /// A character that is neither allowed in a name nor a wildcard.
-    #[error(
-        "`{text}` is not a valid selection: `{found}` at byte {at} cannot stand in a name and is not a wildcard; names consist of letters, \
-         digits, any of -_.*$+:@&=,!~'; and %hh, wildcards are * and ?"
-    )]
     Character {
         /// The text.
         text: String,
@@ -114,9 +112,6 @@ pub enum InvalidSelection {
         at: usize,
     },
     /// The text behind `#` is not a uid.
-    #[error(
-        "`{text}` is not a valid selection: the `#` at byte {at} must be followed by a uid, the number that a ref prints after its path"
-    )]
     Uid {
         /// The text.
         text: String,
@@ -124,7 +119,6 @@ pub enum InvalidSelection {
         at: usize,
     },
     /// The system's name is invalid.
-    #[error("`{text}` is not a valid selection: {reason}")]
     System {
         /// The text.
         text: String,
@@ -132,6 +126,28 @@ pub enum InvalidSelection {
         reason: InvalidName,
     },
 }
+
+impl fmt::Display for InvalidSelection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::EmptyElement { text, at } => {
+                write!(f, "`{text}` is not a valid selection: a name is missing before the slash at byte {at}")
+            }
+            Self::Character { text, found, at } => write!(
+                f,
+                "`{text}` is not a valid selection: `{found}` at byte {at} cannot stand in a name and is not a wildcard; names consist of letters, \
+                 digits, any of -_.*$+:@&=,!~'; and %hh, wildcards are * and ?"
+            ),
+            Self::Uid { text, at } => write!(
+                f,
+                "`{text}` is not a valid selection: the `#` at byte {at} must be followed by a uid, the number that a ref prints after its path"
+            ),
+            Self::System { text, reason } => write!(f, "`{text}` is not a valid selection: {reason}"),
+        }
+    }
+}
+
+impl Error for InvalidSelection {}
 
 impl Pattern {
     pub(super) fn parse(text: &str) -> Result<Self, InvalidSelection> {

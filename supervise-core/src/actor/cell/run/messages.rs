@@ -1,5 +1,7 @@
 //! Handling one message after the other: what may interrupt this, and what follows the return of a handler.
 
+use std::error::Error;
+use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -24,12 +26,19 @@ use crate::observe::DeadLetterReason;
 use crate::supervision::{Input, Returned, WatchKind};
 
 /// The actor tried to stash a message, but the stash was full.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the stash is full: it holds {capacity} messages")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StashOverflow {
     /// How many messages the stash holds.
     pub capacity: usize,
 }
+
+impl fmt::Display for StashOverflow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the stash is full: it holds {} messages", self.capacity)
+    }
+}
+
+impl Error for StashOverflow {}
 
 /// Why the cell stops draining its messages.
 pub(in crate::actor::cell) enum Interrupt<M> {

@@ -1,0 +1,275 @@
+//! Why a message was not accepted, and why an ask got no reply.
+//!
+//! Rules 1.5 and 1.7.
+
+use std::error::Error;
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use super::AskTimeout;
+use crate::base::ActorPath;
+use crate::failure::Failure;
+
+/// The actor did not accept a message. Holds the message. It is `Send` and `Sync` for every message type, so that `?`
+/// converts it into any boxed error.
+pub struct SendError<M> {
+    /// Never locked: the mutex makes the error `Sync` even if the message is not.
+    message: Mutex<M>,
+    reason: SendErrorReason,
+}
+
+/// Why an actor did not accept a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SendErrorReason {
+    /// The actor has stopped. A retry cannot help.
+    Stopped,
+    /// The bounded mailbox is full. A retry may help; `send().await` waits for room.
+    MailboxFull,
+    /// The ref is of a keyed child that was passivated. The message needs a new child, and there are as many as their limit allows.
+    /// A retry may help.
+    /// Rule [18.10](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-18.10).
+    TooManyChildren,
+    /// The durable mailbox has not accepted the message: it cannot be encoded, or the store failed.
+    /// Rule [27.2](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.2).
+    #[cfg(feature = "durable")]
+    NotAccepted,
+    /// The actor's node was given up (feature `remote`). A ref of a new association may reach the actor.
+    Unreachable,
+}
+
+impl fmt::Display for SendErrorReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Stopped => "the actor has stopped",
+            Self::MailboxFull => "the actor's mailbox is full",
+            Self::TooManyChildren => "there are as many keyed children as their `limit` allows",
+            #[cfg(feature = "durable")]
+            Self::NotAccepted => "the durable mailbox did not accept the message",
+            Self::Unreachable => "the actor's node was given up",
+        })
+    }
+}
+
+impl Error for SendErrorReason {}
+
+impl<M> SendError<M> {
+    pub(crate) fn new(message: M, reason: SendErrorReason) -> Self {
+        Self { message: Mutex::new(message), reason }
+    }
+
+    /// Why the actor did not accept the message.
+    pub fn reason(&self) -> SendErrorReason {
+        self.reason
+    }
+
+    /// The message.
+    pub fn into_message(self) -> M {
+        self.message.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<M> fmt::Display for SendError<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.reason, f)
+    }
+}
+
+// Not derived, because messages need not be `Debug`.
+impl<M> fmt::Debug for SendError<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SendError").field("reason", &self.reason).finish_non_exhaustive()
+    }
+}
+
+impl<M> Error for SendError<M> {}
+
+/// Why an ask got no reply.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum AskError {
+    /// The message made the actor fail. Or another message did, while the actor held the asker's reply slot (rules 19.3, 19.4) or
+    /// handled both in one batch (rule 23.2). [`Failure::during`] says in which handler it failed.
+    Failed(Failure),
+    /// The actor stopped before it answered: it was stopped, or it stopped itself.
+    Stopped,
+    /// The actor stopped before it answered, because of a failure. This message did not necessarily cause it: [`Failure::during`] says
+    /// in which handler or hook the actor failed. The actor could not start, its supervisor stopped it, or its restart limit was
+    /// reached: [`ActorRef::end_reason`] says which.
+    /// Rule [1.5](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-1.5).
+    StoppedByFailure(Failure),
+    /// The actor was restarted before it answered, because of another actor's failure, and lives on. Its handler was dropped at the stop
+    /// timeout, so the message may have been handled in part.
+    /// Rule [6.1](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-6.1).
+    Interrupted,
+    /// No answer will come: the reply slot ([`ReplyTo`]) was dropped without one.
+    Unanswered,
+    /// The bounded mailbox had no room.
+    MailboxFull,
+    /// The ref is of a keyed child that was passivated. The message needs a new child, and there are as many as their limit allows.
+    /// The message was not sent.
+    /// Rule [18.10](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-18.10).
+    TooManyChildren,
+    /// No reply came in time.
+    Timeout(Box<AskTimeout>),
+    /// A handler or hook awaited an answer of its own actor. The actor could answer only after that handler or hook returns, so
+    /// the message was not sent.
+    AskedItself(Box<ActorPath>),
+    /// Each of these actors awaits an answer of the next, in a handler or hook, and the last one would await an answer of the
+    /// first. None of these answers could come, so the message was not sent. Only builds with debug assertions or with the
+    /// feature `testkit` detect this. In other builds, such asks wait until a timeout ends one of them.
+    /// Rule [19.7](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-19.7).
+    AskedInCircle(Box<[ActorPath]>),
+    /// The actor is suspended, and restarts or stops only after the code that asks has returned: both are declared children of one
+    /// supervisor, which restarts or stops them one after another. The message waits in the mailbox and may still be handled.
+    /// Rule [14.8](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-14.8).
+    HeldUp(Box<ActorPath>),
+    /// The actor's circuit breaker refuses messages, because the actor is down
+    /// ([`CircuitBreaker`](crate::pattern::CircuitBreaker)).
+    CircuitOpen(Box<CircuitOpen>),
+    /// The actor's durable mailbox has not accepted the message.
+    /// Rule [27.2](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.2).
+    #[cfg(feature = "durable")]
+    NotAccepted(crate::durable::AcceptError),
+    /// The message did not reach the actor, which lives on another node, and was not handled: it cannot travel, the actor's node
+    /// does not understand it, or that node was given up before the message was sent. A retry is safe (feature `remote`,
+    /// rule [26.6](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-26.6)).
+    Undeliverable,
+    /// The actor's node was given up before an answer came. The message may have been handled (feature `remote`, rule 26.6).
+    ConnectionLost,
+}
+
+impl fmt::Display for AskError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Failed(failure) => write!(f, "the actor failed: {failure}"),
+            Self::Stopped => f.write_str("the actor stopped before it answered"),
+            Self::StoppedByFailure(failure) => write!(
+                f,
+                "the actor stopped before it answered, because of a failure{}: {failure}",
+                place(failure)
+            ),
+            Self::Interrupted => {
+                f.write_str("the actor was restarted before it answered, because of another actor's failure")
+            }
+            Self::Unanswered => f.write_str("nobody answers: the reply slot was dropped"),
+            Self::MailboxFull => f.write_str("the actor's mailbox is full"),
+            Self::TooManyChildren => f.write_str("there are as many keyed children as their `limit` allows"),
+            Self::Timeout(timeout) => write!(f, "{timeout}"),
+            Self::AskedItself(actor) => write!(
+                f,
+                "{actor} asked itself: it cannot answer before the handler that awaits the answer returns"
+            ),
+            Self::AskedInCircle(circle) => {
+                write!(f, "a circle of asks: {}, and the last one would wait for the first", chain(circle))
+            }
+            Self::HeldUp(actor) => write!(f, "{actor} is suspended until the code that asks it has returned"),
+            Self::CircuitOpen(refusal) => write!(f, "{refusal}"),
+            #[cfg(feature = "durable")]
+            Self::NotAccepted(error) => write!(f, "{error}"),
+            Self::Undeliverable => {
+                f.write_str("the message could not be delivered to another node, and was not handled")
+            }
+            Self::ConnectionLost => {
+                f.write_str("the connection to the actor's node was lost: the message may have been handled")
+            }
+        }
+    }
+}
+
+impl Error for AskError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            #[cfg(feature = "durable")]
+            Self::NotAccepted(error) => Some(error),
+            _ => self.failure().map(|failure| failure as _),
+        }
+    }
+}
+
+/// A circuit breaker refuses messages while its child is down.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CircuitOpen {
+    /// The breaker.
+    pub breaker: ActorPath,
+    /// How long the child still waits for its restart. Zero while the child restarts, and while the breaker
+    /// tries one message.
+    pub retry_after: Duration,
+}
+
+impl fmt::Display for CircuitOpen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} refuses messages, because its child is down: try again in {:?}",
+            self.breaker, self.retry_after
+        )
+    }
+}
+
+impl Error for CircuitOpen {}
+
+fn place(failure: &Failure) -> String {
+    failure.during().map(|during| format!(" in `{during}`")).unwrap_or_default()
+}
+
+fn chain(circle: &[ActorPath]) -> String {
+    let names: Vec<_> = circle.iter().skip(1).chain(circle.first()).map(ToString::to_string).collect();
+    names.join(" waits for ")
+}
+
+impl AskError {
+    /// Whether the actor has stopped, whatever the reason: [`Stopped`](Self::Stopped) or
+    /// [`StoppedByFailure`](Self::StoppedByFailure). A retry cannot help.
+    pub fn has_stopped(&self) -> bool {
+        matches!(self, Self::Stopped | Self::StoppedByFailure(_))
+    }
+
+    /// The actor's failure, if one is the reason: [`Failed`](Self::Failed) or [`StoppedByFailure`](Self::StoppedByFailure).
+    pub fn failure(&self) -> Option<&Failure> {
+        match self {
+            Self::Failed(failure) | Self::StoppedByFailure(failure) => Some(failure),
+            Self::Stopped
+            | Self::Interrupted
+            | Self::Unanswered
+            | Self::MailboxFull
+            | Self::TooManyChildren
+            | Self::Timeout(_)
+            | Self::AskedItself(_)
+            | Self::AskedInCircle(_)
+            | Self::HeldUp(_)
+            | Self::CircuitOpen(_)
+            | Self::Undeliverable
+            | Self::ConnectionLost => None,
+            #[cfg(feature = "durable")]
+            Self::NotAccepted(_) => None,
+        }
+    }
+}
+
+impl From<SendErrorReason> for AskError {
+    fn from(reason: SendErrorReason) -> Self {
+        match reason {
+            SendErrorReason::Stopped => Self::Stopped,
+            SendErrorReason::MailboxFull => Self::MailboxFull,
+            SendErrorReason::TooManyChildren => Self::TooManyChildren,
+            #[cfg(feature = "durable")]
+            SendErrorReason::NotAccepted => Self::NotAccepted(crate::durable::AcceptError::StoreDown("".into())),
+            SendErrorReason::Unreachable => Self::Undeliverable,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_source_of_an_ask_error_is_the_failure_behind_it() {
+        let source = |error: AskError| error.source().map(ToString::to_string);
+        assert_eq!(source(AskError::Failed(Failure::other("lost"))).as_deref(), Some("lost"));
+        assert_eq!(source(AskError::StoppedByFailure(Failure::other("lost"))).as_deref(), Some("lost"));
+        assert_eq!(source(AskError::Stopped), None);
+    }
+}
