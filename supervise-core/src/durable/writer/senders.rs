@@ -72,6 +72,11 @@ impl Writer {
             // The message has its room already.
             let _counted = owner.queue().grown(seq);
             self.hungry.insert(term);
+            if owner.settings.shared
+                && let Some(id) = self.queues.get(&term).map(|entry| entry.id)
+            {
+                self.look_at(id);
+            }
         }
     }
 }
