@@ -306,3 +306,17 @@ async fn nodes_that_make_queues_at_once_agree_on_their_numbers() {
         }
     }
 }
+
+#[tokio::test]
+async fn a_fence_grows_also_after_the_server_has_forgotten_all_leases() {
+    let Some(mut server) = Server::start() else { return };
+    let mut fences = Vec::new();
+    for _ in 0..3 {
+        let (mut store, _) = opened(&server.url()).await;
+        fences.push(claims(&mut store).await.expect("the lease ends").fence);
+        drop(store);
+        server.kill();
+        server.start_again();
+    }
+    assert!(fences.is_sorted_by(|a, b| a < b), "{fences:?}");
+}

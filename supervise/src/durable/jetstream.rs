@@ -8,6 +8,7 @@ mod open;
 mod quarantine;
 mod read;
 mod record;
+mod shared;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,7 +17,7 @@ use std::time::{Duration, SystemTime};
 
 use supervise_core::durable::{
     Appended, Arrived, Claim, CommitError, Group, MessageStore, Opened, Owner, Quarantined, QueueId, QueueRow,
-    Room, Seq, StoreError, StoreErrorKind, StoreFuture, Stored,
+    Room, Seq, SharedQueues, StoreError, StoreErrorKind, StoreFuture, Stored,
 };
 
 use self::names::Known;
@@ -38,6 +39,12 @@ const KEYS_ARE_KEPT: Duration = Duration::from_secs(600);
 /// renewed the lease for its whole length, and the first message of the queue is charged a crash. A node that cannot renew its
 /// lease starts no further messages. The message that it is handling may then run on two nodes at once, and
 /// [`Delivery::fence`](crate::durable::Delivery::fence) orders the two runs.
+///
+/// # Sharing
+///
+/// With `mailbox = durable(shared)`, many nodes handle the messages of a queue at the same time. A record on the server says which node
+/// holds which messages. If a node has not renewed its lease for the whole length of the lease, everything that it held is charged a crash and
+/// goes to the other nodes.
 ///
 /// # Differences from a file
 ///
@@ -173,6 +180,10 @@ impl MessageStore for JetStreamStore {
 
     fn listen(&mut self, arrived: Arrived) {
         self.arrived = Some(arrived);
+    }
+
+    fn shared(&mut self) -> Option<&mut dyn SharedQueues> {
+        Some(self)
     }
 
     fn close(mut self: Box<Self>) -> StoreFuture<'static, Result<()>> {

@@ -13,11 +13,11 @@ use super::read::{last_messages, last_number};
 use super::record::{Charge, Fields};
 use super::{Result, broken};
 
-fn has_an_owner(name: &str) -> StoreError {
+pub(super) fn has_an_owner(name: &str) -> StoreError {
     StoreError::new(StoreErrorKind::Claimed, format!("the queue {name} belongs to another process"))
 }
 
-fn of_owner(id: QueueId) -> String {
+pub(super) fn of_owner(id: QueueId) -> String {
     format!("state.owner.{}", id.0)
 }
 
@@ -39,11 +39,13 @@ impl Open {
                 self.put_after(&of_owner(id), own, after).await?.ok_or_else(|| has_an_owner(name))?
             }
         };
-        let charges = last_messages(&self.state, self.subject(&format!("state.charge.{}.*", id.0))).await?;
-        let charges = charges.into_iter().filter_map(|(subject, payload, _)| {
-            Some((last_number(&subject)?, Charge::decode(&mut Fields(&payload))))
-        });
-        let charges: HashMap<_, _> = charges.collect();
+        if self.is_shared(id).await? {
+            self.put_after(&of_owner(id), Bytes::new(), record).await?;
+            lease.release(self.terms(id)).await.map_err(broken)?;
+            self.leases.lose(id);
+            return Err(has_an_owner(name));
+        }
+        let charges = self.charges(id).await?;
         // These are the messages that the last owner has left there.
         let state = self.stream_state(id).await?;
         self.is_complete(id, &state)?;
@@ -66,6 +68,15 @@ impl Open {
         })
     }
 
+    /// What is known about messages of a queue that have failed.
+    pub(super) async fn charges(&self, id: QueueId) -> Result<HashMap<u64, Charge>> {
+        let charges = last_messages(&self.state, self.subject(&format!("state.charge.{}.*", id.0))).await?;
+        let charges = charges.into_iter().filter_map(|(subject, payload, _)| {
+            Some((last_number(&subject)?, Charge::decode(&mut Fields(&payload))))
+        });
+        Ok(charges.collect())
+    }
+
     /// The last owner may have died between the two steps of a quarantine. Returns how many messages leave the queue.
     async fn finish_quarantine(&mut self, id: QueueId) -> Result<u64> {
         let confined = self.confined_subjects(&format!("quarantine.{}.*", id.0)).await?;
@@ -80,7 +91,7 @@ impl Open {
         Ok(left)
     }
 
-    fn terms(&self, id: QueueId) -> Terms {
+    pub(super) fn terms(&self, id: QueueId) -> Terms {
         Terms {
             context: self.context.clone(),
             stream: self.lease.clone(),
@@ -93,7 +104,12 @@ impl Open {
     /// Whether another process may own a queue. If that process has died, it has not renewed its lease for the length of the lease.
     /// This process measures that time itself: whether the server still has the lease depends on its clock, and it forgets all leases when
     /// it is started again.
-    fn is_held(&mut self, id: QueueId, present: Option<&(Bytes, u64)>, record: Option<&(Bytes, u64)>) -> bool {
+    pub(super) fn is_held(
+        &mut self,
+        id: QueueId,
+        present: Option<&(Bytes, u64)>,
+        record: Option<&(Bytes, u64)>,
+    ) -> bool {
         let is_ours = |(owner, _): &&(Bytes, u64)| owner.is_empty() || owner == self.settings.token.as_bytes();
         let is_free = match present {
             Some(held) => is_ours(&held),
@@ -138,6 +154,14 @@ impl Open {
     /// Whether this process owns a queue. A lease that has ended is taken again if no other process has owned the queue in the meantime.
     pub(super) async fn owns(&mut self, id: QueueId) -> Result<bool> {
         let Some(queue) = self.queues.get_mut(&id) else { return Ok(false) };
+        if let Some(joined) = &queue.joined {
+            let holds = joined.lease.holds();
+            if !holds {
+                queue.joined = None;
+                self.leases.lose(id);
+            }
+            return Ok(holds);
+        }
         let name = queue.name.clone();
         let Some(owned) = queue.owned.take_if(|owned| !owned.lease.holds()) else {
             return Ok(queue.owned.is_some());
@@ -164,6 +188,9 @@ impl Open {
 
     /// Leaves a queue to the next owner.
     pub(super) async fn release(&mut self, id: QueueId) -> Result<()> {
+        if self.queues.get(&id).is_some_and(|queue| queue.joined.is_some()) {
+            return self.release_shared(id).await;
+        }
         let owned = self.queues.get_mut(&id).and_then(|queue| queue.owned.take());
         self.leases.lose(id);
         let Some(owned) = owned.filter(|owned| owned.lease.holds()) else { return Ok(()) };

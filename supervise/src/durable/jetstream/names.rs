@@ -1,6 +1,6 @@
 //! The queues, and their names.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Instant;
 
 use async_nats::jetstream::ErrorCode;
@@ -14,12 +14,26 @@ use super::lease::Lease;
 use super::open::Open;
 use super::read::{last_messages, last_number};
 use super::record::{self, Charge};
+use super::shared::{Joined, of_shared};
 use super::{KEYS_ARE_KEPT, Result, broken};
 
 pub(super) struct Queue {
     pub(super) name: String,
     pub(super) stream: Stream<()>,
     pub(super) owned: Option<Owned>,
+    /// The queue is shared, and this process is one of its owners.
+    pub(super) joined: Option<Joined>,
+}
+
+impl Queue {
+    /// What is known about messages that have failed, if this process owns the queue.
+    pub(super) fn charges(&mut self) -> Option<&mut HashMap<u64, Charge>> {
+        match (&mut self.owned, &mut self.joined) {
+            (Some(owned), _) => Some(&mut owned.charges),
+            (None, Some(joined)) => Some(&mut joined.charges),
+            (None, None) => None,
+        }
+    }
 }
 
 /// What the owner of a queue knows.
@@ -42,6 +56,8 @@ pub(super) struct Known {
     pub(super) last: u64,
     /// The lease of another process as this one saw it last, and the time since which it has not changed.
     pub(super) holder: Option<(Option<u64>, Instant)>,
+    /// The same of each process that shares the queue.
+    pub(super) members: BTreeMap<String, (Option<u64>, Instant)>,
 }
 
 impl Open {
@@ -71,7 +87,7 @@ impl Open {
             Some(queue) => queue.name = name,
             None => {
                 let stream = self.context.get_stream_no_info(self.stream_name(id)).await.map_err(broken)?;
-                self.queues.insert(id, Queue { name, stream, owned: None });
+                self.queues.insert(id, Queue { name, stream, owned: None, joined: None });
             }
         }
         Ok(())
@@ -205,6 +221,7 @@ impl Open {
     pub(super) async fn discard(&mut self, id: QueueId) -> Result<()> {
         self.put(&format!("state.queue.{}", id.0), Bytes::new()).await?;
         self.forget(&self.state, &format!("state.charge.{}.*", id.0)).await?;
+        self.forget(&self.state, &of_shared(id)).await?;
         self.forget(&self.quarantine, &format!("quarantine.{}.*", id.0)).await?;
         self.queues.remove(&id);
         self.known.remove(&id);
@@ -232,7 +249,11 @@ impl Open {
         let quarantined = self.confined_subjects(&format!("quarantine.{}.*", id.0)).await?.len() as u64;
         let holder = self.last(&self.lease, &format!("lease.{}", id.0)).await?;
         let elsewhere = holder.filter(|(owner, _)| !owner.is_empty() && owner != self.settings.token.as_bytes());
-        let owner = elsewhere.map(|(owner, _)| format!("the process {}", String::from_utf8_lossy(&owner)));
+        let owner = match (elsewhere, self.sharers(id).await?) {
+            (Some((owner, _)), _) => Some(format!("the process {}", String::from_utf8_lossy(&owner))),
+            (None, 0) => None,
+            (None, sharers) => Some(format!("{sharers} processes that share it")),
+        };
         Ok(Some(QueueRow { queue: id, name: queue.name.clone(), owner, waiting, oldest, quarantined }))
     }
 
