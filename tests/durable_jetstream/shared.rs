@@ -165,7 +165,8 @@ async fn a_child_shares_the_queue() {
         }
     }
     system.terminate().await;
-    println!("ended {}", log.all().len());
+    // New messages may be with the parent.
+    println!("old {}", log.numbers().into_iter().filter(|number| *number < 1000).count());
 }
 
 #[tokio::test]
@@ -211,11 +212,9 @@ async fn dur_48_a_node_that_was_stopped_for_longer_than_its_lease_begins_nothing
     log.until("the parent has everything", 6).await;
     signal(child.id(), "CONT");
     drop(child.stdin.take());
-    // The first message is under way in the child, and 1000 and 1001 are new.
-    let begun = said(&mut says, "ended");
+    let begun = said(&mut says, "old");
     assert!(child.wait().expect("it has ended").success());
-    let new = log.numbers().into_iter().filter(|number| *number >= 1000).count() as u64;
-    assert_eq!(begun, 1 + 2 - new, "what the child held, it begins no more");
+    assert_eq!(begun, 1, "the child held four messages, and begins none of the others");
     assert_eq!(log.numbers().into_iter().filter(|number| *number < 1000).collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6]);
     system.terminate().await;
 }

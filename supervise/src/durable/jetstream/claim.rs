@@ -26,7 +26,7 @@ impl Open {
         let id = self.queue_named(name).await?;
         let state = self.stream_state(id).await?;
         self.is_complete(id, &state)?;
-        let (lease, fence) = self.take_lease(id, name).await?;
+        let lease = self.take_lease(id, name).await?;
         let before = self.last(&self.state, &of_owner(id)).await?;
         let own = self.settings.token.as_bytes();
         let was_ours = before.as_ref().is_some_and(|(owner, _)| owner == own);
@@ -63,7 +63,8 @@ impl Open {
             last: Seq(state.last_sequence),
             handled: Seq(first - 1),
             begun: (died && waiting > 0).then_some(Seq(first)),
-            fence,
+            // The server keeps this number when it is started again, and forgets those of leases.
+            fence: record,
             was_ours,
         })
     }
@@ -130,7 +131,7 @@ impl Open {
     }
 
     /// Takes the lease of a queue if no other process has it.
-    async fn take_lease(&mut self, id: QueueId, name: &str) -> Result<(Lease, u64)> {
+    async fn take_lease(&mut self, id: QueueId, name: &str) -> Result<Lease> {
         let present = self.last(&self.lease, &format!("lease.{}", id.0)).await?;
         let record = self.last(&self.state, &of_owner(id)).await?;
         if self.is_held(id, present.as_ref(), record.as_ref()) {
@@ -141,10 +142,10 @@ impl Open {
         queue.owned = None;
         let watch = Watch { queue: id, stream: queue.stream.clone(), arrived: self.settings.arrived.clone() };
         match Lease::take(self.terms(id), present.map_or(0, |(_, revision)| revision), watch).await {
-            Ok((lease, fence)) => {
+            Ok(lease) => {
                 self.leases.hold(id, &lease);
                 self.known.entry(id).or_default().holder = None;
-                Ok((lease, fence))
+                Ok(lease)
             }
             Err(Taken::Failed(text)) => Err(broken(text)),
             Err(Taken::Yes) => Err(has_an_owner(name)),
@@ -167,7 +168,7 @@ impl Open {
             return Ok(queue.owned.is_some());
         };
         let lease = match self.take_lease(id, &name).await {
-            Ok((lease, _)) => lease,
+            Ok(lease) => lease,
             Err(error) if error.kind == StoreErrorKind::Claimed => {
                 self.leases.lose(id);
                 return Ok(false);

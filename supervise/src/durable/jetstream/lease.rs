@@ -103,12 +103,12 @@ impl Watch {
 
 impl Lease {
     /// Takes the lease if no process has it, or if its last revision is `after`, which was our own or a released one.
-    pub(super) async fn take(terms: Terms, after: u64, watch: Watch) -> Result<(Self, u64), Taken> {
+    pub(super) async fn take(terms: Terms, after: u64, watch: Watch) -> Result<Self, Taken> {
         let until = Until::after(terms.length);
         let revision = terms.put(&terms.owner, after).await?;
         let state = Arc::new(Mutex::new(State { revision, until }));
         let renewal = tokio::spawn(renew(terms, watch, Arc::clone(&state)));
-        Ok((Self { state, renewal: renewal.abort_handle() }, revision))
+        Ok(Self { state, renewal: renewal.abort_handle() })
     }
 
     /// Whether no other process can have the lease now.

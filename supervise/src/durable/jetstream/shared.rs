@@ -127,7 +127,7 @@ impl Open {
         queue.joined = None;
         let watch = Watch { queue: id, stream: queue.stream.clone(), arrived: self.settings.arrived.clone() };
         let after = present.map_or(0, |(_, revision)| revision);
-        let (lease, _) = Lease::take(terms, after, watch).await.map_err(|taken| match taken {
+        let lease = Lease::take(terms, after, watch).await.map_err(|taken| match taken {
             lease::Taken::Yes => broken("the lease of this process has changed"),
             lease::Taken::Failed(text) => broken(text),
         })?;
