@@ -173,12 +173,12 @@ async fn a_child_shares_the_queue() {
 async fn dur_47_when_a_node_is_killed_the_other_goes_on_with_what_it_held_and_all_of_that_is_charged() {
     let Some(server) = Server::start() else { return };
     let (log, gate) = (Log::default(), open());
-    let (mut child, mut says) = child(&server.url());
     let system = node(&server.url());
     let sender = system.store().sender::<Worker>("work");
     for number in 1..=40 {
         sender.accepted(WorkerMessage::Work { number }).await.expect("the server runs");
     }
+    let (mut child, mut says) = child(&server.url());
     let fence = said(&mut says, "fence");
     said(&mut says, "begun");
     spawn(&system, "parent", &log, &gate);
@@ -200,12 +200,12 @@ async fn dur_47_when_a_node_is_killed_the_other_goes_on_with_what_it_held_and_al
 async fn dur_48_a_node_that_was_stopped_for_longer_than_its_lease_begins_nothing_that_it_held() {
     let Some(server) = Server::start() else { return };
     let (log, gate) = (Log::default(), open());
-    let (mut child, mut says) = child(&server.url());
     let system = node(&server.url());
     let sender = system.store().sender::<Worker>("work");
     for number in 1..=6 {
         sender.accepted(WorkerMessage::Work { number }).await.expect("the server runs");
     }
+    let (mut child, mut says) = child(&server.url());
     said(&mut says, "begun");
     signal(child.id(), "STOP");
     spawn(&system, "parent", &log, &gate);

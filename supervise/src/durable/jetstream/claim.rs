@@ -6,7 +6,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use supervise_core::durable::{Claim, QueueId, Seq, StoreError, StoreErrorKind};
 
-use super::lease::{Lease, Taken, Terms, Watch};
+use super::lease::{Lease, Sighting, Taken, Terms, Watch};
 use super::names::Owned;
 use super::open::Open;
 use super::read::{last_messages, last_number};
@@ -103,38 +103,41 @@ impl Open {
     }
 
     /// Whether another process may own a queue. If that process has died, it has not renewed its lease for the length of the lease.
-    /// This process measures that time itself: whether the server still has the lease depends on its clock, and it forgets all leases when
-    /// it is started again.
-    pub(super) fn is_held(
+    pub(super) async fn is_held(
         &mut self,
         id: QueueId,
         present: Option<&(Bytes, u64)>,
         record: Option<&(Bytes, u64)>,
-    ) -> bool {
+    ) -> Result<bool> {
         let is_ours = |(owner, _): &&(Bytes, u64)| owner.is_empty() || owner == self.settings.token.as_bytes();
         let is_free = match present {
             Some(held) => is_ours(&held),
             None => record.is_none_or(|record| is_ours(&record)),
         };
-        let holder = &mut self.known.entry(id).or_default().holder;
         if is_free {
-            *holder = None;
-            return false;
+            self.known.entry(id).or_default().holder = None;
+            return Ok(false);
         }
+        let present = present.map(|(_, revision)| *revision);
+        let newest = self.newest_lease(present).await?;
         let now = Instant::now();
-        let seen = *holder.get_or_insert((present.map(|(_, revision)| *revision), now));
-        if present.is_some_and(|(_, revision)| seen.0 != Some(*revision)) {
-            *holder = Some((present.map(|(_, revision)| *revision), now));
-            return true;
+        let seen = self.known.entry(id).or_default().holder.get_or_insert(Sighting::new(present, now));
+        Ok(!seen.is_over(present, newest, now, self.settings.lease))
+    }
+
+    /// The number that the server has assigned last to a lease. Needed only if the lease in question is not there.
+    pub(super) async fn newest_lease(&self, present: Option<u64>) -> Result<u64> {
+        match present {
+            Some(present) => Ok(present),
+            None => Ok(self.lease.get_info().await.map_err(broken)?.state.last_sequence),
         }
-        now < seen.1 + self.settings.lease
     }
 
     /// Takes the lease of a queue if no other process has it.
     async fn take_lease(&mut self, id: QueueId, name: &str) -> Result<Lease> {
         let present = self.last(&self.lease, &format!("lease.{}", id.0)).await?;
         let record = self.last(&self.state, &of_owner(id)).await?;
-        if self.is_held(id, present.as_ref(), record.as_ref()) {
+        if self.is_held(id, present.as_ref(), record.as_ref()).await? {
             return Err(has_an_owner(name));
         }
         let queue = self.queues.get_mut(&id).ok_or_else(|| broken("the queue is gone"))?;
@@ -156,12 +159,7 @@ impl Open {
     pub(super) async fn owns(&mut self, id: QueueId) -> Result<bool> {
         let Some(queue) = self.queues.get_mut(&id) else { return Ok(false) };
         if let Some(joined) = &queue.joined {
-            let holds = joined.lease.holds();
-            if !holds {
-                queue.joined = None;
-                self.leases.lose(id);
-            }
-            return Ok(holds);
+            return if joined.lease.holds() { Ok(true) } else { self.join_again(id).await };
         }
         let name = queue.name.clone();
         let Some(owned) = queue.owned.take_if(|owned| !owned.lease.holds()) else {

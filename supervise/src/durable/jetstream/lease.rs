@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 use async_nats::jetstream::Context;
 use async_nats::jetstream::context::PublishErrorKind;
 use async_nats::jetstream::message::PublishMessage;
-use async_nats::jetstream::stream::Stream;
+use async_nats::jetstream::stream::{LastRawMessageErrorKind, Stream};
 use bytes::Bytes;
 use supervise_core::durable::{Arrived, Marks, QueueId, Seq};
 use tokio::task::AbortHandle;
@@ -23,6 +23,8 @@ struct State {
     revision: u64,
     /// Until then, no other process can have the lease.
     until: Until,
+    /// The server does not have the lease any more.
+    has_ended: bool,
 }
 
 /// A moment on two clocks: the first may stand still while the machine sleeps, and somebody may set the second.
@@ -71,9 +73,50 @@ impl Terms {
     }
 
     /// The number of our own renewal, if it is the last one: its acknowledgement was lost.
-    async fn own(&self) -> Option<u64> {
-        let last = self.stream.get_last_raw_message_by_subject(&self.subject).await.ok()?;
-        (last.payload == self.owner.as_bytes()).then_some(last.sequence)
+    async fn own(&self) -> Result<Option<u64>, String> {
+        match self.stream.get_last_raw_message_by_subject(&self.subject).await {
+            Ok(last) => Ok((last.payload == self.owner.as_bytes()).then_some(last.sequence)),
+            Err(error) if error.kind() == LastRawMessageErrorKind::NoMessageFound => Ok(None),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+}
+
+/// The lease of another process, as this one has seen it. Whether the server still has it depends on its clock, and the server forgets all leases
+/// when it is started again. So this process measures the time itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Sighting {
+    /// The number of the lease, if it was there.
+    revision: Option<u64>,
+    /// Since when it has not changed.
+    since: Instant,
+    /// When it was last there.
+    last: Instant,
+}
+
+impl Sighting {
+    pub(super) fn new(revision: Option<u64>, now: Instant) -> Self {
+        Self { revision, since: now, last: now }
+    }
+
+    /// The lease was looked up. `newest` is the number that the server has assigned last, to any lease. Returns whether its process has had a
+    /// whole length of time to renew it.
+    pub(super) fn is_over(&mut self, present: Option<u64>, newest: u64, now: Instant, length: Duration) -> bool {
+        // If the server has forgotten it, nobody knows when it was renewed last.
+        let forgotten = |seen: u64| newest < seen || now > self.last + length;
+        let has_changed = match present {
+            Some(_) => present != self.revision,
+            None => self.revision.is_some_and(forgotten),
+        };
+        if has_changed {
+            *self = Self::new(present, now);
+            return false;
+        }
+        self.revision = present;
+        if present.is_some() {
+            self.last = now;
+        }
+        now >= self.since + length
     }
 }
 
@@ -106,7 +149,7 @@ impl Lease {
     pub(super) async fn take(terms: Terms, after: u64, watch: Watch) -> Result<Self, Taken> {
         let until = Until::after(terms.length);
         let revision = terms.put(&terms.owner, after).await?;
-        let state = Arc::new(Mutex::new(State { revision, until }));
+        let state = Arc::new(Mutex::new(State { revision, until, has_ended: false }));
         let renewal = tokio::spawn(renew(terms, watch, Arc::clone(&state)));
         Ok(Self { state, renewal: renewal.abort_handle() })
     }
@@ -128,7 +171,7 @@ impl Lease {
                 Ok(_) => return Ok(()),
                 Err(Taken::Failed(text)) => return Err(text),
                 // A renewal was on its way.
-                Err(Taken::Yes) => match terms.own().await {
+                Err(Taken::Yes) => match terms.own().await? {
                     Some(own) => after = own,
                     None => return Ok(()),
                 },
@@ -148,8 +191,10 @@ fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
 }
 
 fn holds(state: &Mutex<State>) -> bool {
-    let until = lock(state).until;
-    !until.is_over()
+    let state = lock(state);
+    let (until, has_ended) = (state.until, state.has_ended);
+    drop(state);
+    !has_ended && !until.is_over()
 }
 
 /// Renews a lease until another process has it.
@@ -160,13 +205,18 @@ async fn renew(terms: Terms, watch: Watch, state: Arc<Mutex<State>>) {
         let after = lock(&state).revision;
         match terms.put(&terms.owner, after).await {
             Ok(revision) => {
-                *lock(&state) = State { revision, until };
+                *lock(&state) = State { revision, until, has_ended: false };
                 watch.look().await;
             }
             // Perhaps the renewal is our own, and its acknowledgement was lost. The next renewal shows until when the lease holds.
             Err(Taken::Yes) => match terms.own().await {
-                Some(own) => lock(&state).revision = own,
-                None => return watch.lost(),
+                Ok(Some(own)) => lock(&state).revision = own,
+                // The server has forgotten the lease, so another process may take it from now on.
+                Ok(None) => {
+                    lock(&state).has_ended = true;
+                    return watch.lost();
+                }
+                Err(_) => {}
             },
             Err(Taken::Failed(_)) => {}
         }
@@ -194,5 +244,50 @@ impl Marks for Leases {
 
     fn owns(&self, queue: QueueId) -> bool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&queue).is_some_and(|state| holds(state))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LENGTH: Duration = Duration::from_secs(10);
+
+    fn at(began: Instant, seconds: u64) -> Instant {
+        began + Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn a_lease_that_is_not_renewed_is_over_after_its_length() {
+        let began = Instant::now();
+        let mut seen = Sighting::new(Some(7), began);
+        for second in 1..10 {
+            assert!(!seen.is_over(Some(7), 7, at(began, second), LENGTH), "second {second}");
+        }
+        // The server forgets it by itself when its time is over.
+        assert!(seen.is_over(None, 7, at(began, 10), LENGTH));
+        assert!(seen.is_over(None, 7, at(began, 30), LENGTH), "and it stays over");
+        let mut seen = Sighting::new(Some(7), began);
+        assert!(!seen.is_over(Some(8), 8, at(began, 9), LENGTH), "it was renewed");
+        assert!(!seen.is_over(Some(8), 8, at(began, 18), LENGTH));
+        assert!(seen.is_over(Some(8), 8, at(began, 19), LENGTH), "although the server still has it");
+    }
+
+    #[test]
+    fn a_lease_that_the_server_has_forgotten_has_its_whole_length_again() {
+        let began = Instant::now();
+        // The server was started again, and gives its numbers again.
+        let mut seen = Sighting::new(Some(7), began);
+        assert!(!seen.is_over(None, 0, at(began, 10), LENGTH));
+        assert!(!seen.is_over(None, 1, at(began, 19), LENGTH));
+        assert!(seen.is_over(None, 1, at(began, 20), LENGTH));
+        // This process has not looked for so long that the lease may have been renewed in the meantime.
+        let mut seen = Sighting::new(Some(7), began);
+        assert!(!seen.is_over(None, 9, at(began, 11), LENGTH));
+        assert!(seen.is_over(None, 9, at(began, 21), LENGTH));
+        // A lease that this process has never seen.
+        let mut seen = Sighting::new(None, began);
+        assert!(!seen.is_over(None, 0, at(began, 9), LENGTH));
+        assert!(seen.is_over(None, 0, at(began, 10), LENGTH));
     }
 }

@@ -1,7 +1,6 @@
 //! The queues, and their names.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::time::Instant;
 
 use async_nats::jetstream::ErrorCode;
 use async_nats::jetstream::context::GetStreamErrorKind;
@@ -10,7 +9,7 @@ use bytes::Bytes;
 use supervise_core::durable::{QueueId, QueueRow, StoreError, StoreErrorKind};
 use tokio_stream::StreamExt;
 
-use super::lease::Lease;
+use super::lease::{Lease, Sighting};
 use super::open::Open;
 use super::read::{last_messages, last_number};
 use super::record::{self, Charge};
@@ -54,10 +53,10 @@ pub(super) struct Known {
     pub(super) name: String,
     /// The last number that the server has assigned.
     pub(super) last: u64,
-    /// The lease of another process as this one saw it last, and the time since which it has not changed.
-    pub(super) holder: Option<(Option<u64>, Instant)>,
+    /// The lease of the process that owns the queue.
+    pub(super) holder: Option<Sighting>,
     /// The same of each process that shares the queue.
-    pub(super) members: BTreeMap<String, (Option<u64>, Instant)>,
+    pub(super) members: BTreeMap<String, Sighting>,
 }
 
 impl Open {

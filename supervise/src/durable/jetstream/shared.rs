@@ -17,7 +17,7 @@ use tokio::task::JoinSet;
 
 use super::claim::{has_an_owner, of_owner};
 use super::commit::delete;
-use super::lease::{self, Lease, Terms, Watch};
+use super::lease::{self, Lease, Sighting, Terms, Watch};
 use super::open::Open;
 use super::read::raw;
 use super::record::{self, Charge, Fields, Record};
@@ -71,11 +71,9 @@ impl Open {
         let (was_ours, revision) = loop {
             let Shared { mut shares, revision } = self.shared(id).await?;
             let was_ours = shares.join(&me);
-            if was_ours {
-                break (true, revision);
-            }
+            // Also if nothing has changed: a process that has just found this one dead must look again.
             if let Some(revision) = self.put_shared(id, &shares, revision).await? {
-                break (false, revision);
+                break (was_ours, revision);
             }
         };
         // A process may have claimed the queue alone at the same moment.
@@ -102,7 +100,7 @@ impl Open {
     async fn wait_for_owner(&mut self, id: QueueId, name: &str) -> Result<()> {
         let present = self.last(&self.lease, &format!("lease.{}", id.0)).await?;
         let record = self.last(&self.state, &of_owner(id)).await?;
-        if self.is_held(id, present.as_ref(), record.as_ref()) {
+        if self.is_held(id, present.as_ref(), record.as_ref()).await? {
             return Err(has_an_owner(name));
         }
         if let Some((owner, revision)) = record
@@ -119,21 +117,48 @@ impl Open {
 
     /// Takes a lease for this process.
     async fn join(&mut self, id: QueueId) -> Result<()> {
-        let terms = self.member_terms(id);
-        let present = self.last(&self.lease, &of_member(id, &self.settings.token)).await?;
         let charges = self.charges(id).await?;
         let queue = self.queues.get_mut(&id).ok_or_else(|| broken("the queue is gone"))?;
         // Earlier renewals by this process end here.
         queue.joined = None;
-        let watch = Watch { queue: id, stream: queue.stream.clone(), arrived: self.settings.arrived.clone() };
-        let after = present.map_or(0, |(_, revision)| revision);
-        let lease = Lease::take(terms, after, watch).await.map_err(|taken| match taken {
-            lease::Taken::Yes => broken("the lease of this process has changed"),
-            lease::Taken::Failed(text) => broken(text),
-        })?;
+        let stream = queue.stream.clone();
+        let lease = loop {
+            let present = self.last(&self.lease, &of_member(id, &self.settings.token)).await?;
+            let watch = Watch { queue: id, stream: stream.clone(), arrived: self.settings.arrived.clone() };
+            let after = present.map_or(0, |(_, revision)| revision);
+            match Lease::take(self.member_terms(id), after, watch).await {
+                Ok(lease) => break lease,
+                // A renewal of this process was on its way.
+                Err(lease::Taken::Yes) => {}
+                Err(lease::Taken::Failed(text)) => return Err(broken(text)),
+            }
+        };
         self.leases.hold(id, &lease);
-        queue.joined = Some(Joined { lease, ended: BTreeSet::new(), charges, looked: None });
+        if let Some(queue) = self.queues.get_mut(&id) {
+            queue.joined = Some(Joined { lease, ended: BTreeSet::new(), charges, looked: None });
+        }
         Ok(())
+    }
+
+    /// The lease of this process has ended. If nobody has noticed it, this process takes it again, and holds what it held.
+    pub(super) async fn join_again(&mut self, id: QueueId) -> Result<bool> {
+        let me = self.settings.token.clone();
+        let ended = self.joined(id).map(|joined| std::mem::take(&mut joined.ended)).unwrap_or_default();
+        self.leases.lose(id);
+        self.join(id).await?;
+        if let Some(joined) = self.joined(id) {
+            joined.ended = ended;
+        }
+        loop {
+            let Shared { shares, revision } = self.shared(id).await?;
+            if !shares.members().contains_key(&me) {
+                self.leave(id);
+                return Ok(false);
+            }
+            if self.put_shared(id, &shares, revision).await?.is_some() {
+                return Ok(true);
+            }
+        }
     }
 
     fn member_terms(&self, id: QueueId) -> Terms {
@@ -222,12 +247,11 @@ impl Open {
         let mut has_buried = false;
         for member in others {
             let present = self.last(&self.lease, &of_member(id, &member)).await?.map(|(_, revision)| revision);
+            let newest = self.newest_lease(present).await?;
             let now = Instant::now();
             let members = &mut self.known.entry(id).or_default().members;
-            let seen = members.entry(member.clone()).or_insert((present, now));
-            if present.is_some() && present != seen.0 {
-                *seen = (present, now);
-            } else if now >= seen.1 + length {
+            let seen = members.entry(member.clone()).or_insert(Sighting::new(present, now));
+            if seen.is_over(present, newest, now, length) {
                 shares.died(&member);
                 has_buried = true;
             }
