@@ -6,7 +6,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use supervise_core::durable::{Claim, QueueId, Seq, StoreError, StoreErrorKind};
 
-use super::lease::{Lease, Sighting, Taken, Terms, Watch};
+use super::lease::{Lease, Said, Sighting, Taken, Terms, Watch};
 use super::names::Owned;
 use super::open::Open;
 use super::read::{last_messages, last_number};
@@ -118,19 +118,19 @@ impl Open {
             self.known.entry(id).or_default().holder = None;
             return Ok(false);
         }
-        let present = present.map(|(_, revision)| *revision);
-        let newest = self.newest_lease(present).await?;
+        let said = self.said(present.map(|(_, revision)| *revision)).await?;
         let now = Instant::now();
-        let seen = self.known.entry(id).or_default().holder.get_or_insert(Sighting::new(present, now));
-        Ok(!seen.is_over(present, newest, now, self.settings.lease))
+        let seen = self.known.entry(id).or_default().holder.get_or_insert_with(|| Sighting::new(&said, now));
+        Ok(!seen.is_over(&said, now, self.settings.lease))
     }
 
-    /// The number that the server has assigned last to a lease. Needed only if the lease in question is not there.
-    pub(super) async fn newest_lease(&self, present: Option<u64>) -> Result<u64> {
-        match present {
-            Some(present) => Ok(present),
-            None => Ok(self.lease.get_info().await.map_err(broken)?.state.last_sequence),
-        }
+    /// What the server says about a lease whose number was just read.
+    pub(super) async fn said(&self, present: Option<u64>) -> Result<Said> {
+        let newest = match present {
+            Some(present) => present,
+            None => self.lease.get_info().await.map_err(broken)?.state.last_sequence,
+        };
+        Ok(Said { present, newest, server: self.client.server_info().server_id })
     }
 
     /// Takes the lease of a queue if no other process has it.

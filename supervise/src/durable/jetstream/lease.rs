@@ -84,10 +84,12 @@ impl Terms {
 
 /// The lease of another process, as this one has seen it. Whether the server still has it depends on its clock, and the server forgets all leases
 /// when it is started again. So this process measures the time itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Sighting {
     /// The number of the lease, if it was there.
     revision: Option<u64>,
+    /// The server that said so. It has another name each time that it is started.
+    server: String,
     /// Since when it has not changed.
     since: Instant,
     /// When it was last there.
@@ -95,29 +97,37 @@ pub(super) struct Sighting {
 }
 
 impl Sighting {
-    pub(super) fn new(revision: Option<u64>, now: Instant) -> Self {
-        Self { revision, since: now, last: now }
+    pub(super) fn new(said: &Said, now: Instant) -> Self {
+        Self { revision: said.present, server: said.server.clone(), since: now, last: now }
     }
 
-    /// The lease was looked up. `newest` is the number that the server has assigned last, to any lease. Returns whether its process has had a
-    /// whole length of time to renew it.
-    pub(super) fn is_over(&mut self, present: Option<u64>, newest: u64, now: Instant, length: Duration) -> bool {
+    /// The lease was looked up. Returns whether its process has had a whole length of time to renew it.
+    pub(super) fn is_over(&mut self, said: &Said, now: Instant, length: Duration) -> bool {
         // If the server has forgotten it, nobody knows when it was renewed last.
-        let forgotten = |seen: u64| newest < seen || now > self.last + length;
-        let has_changed = match present {
-            Some(_) => present != self.revision,
+        let forgotten = |seen: u64| said.newest < seen || said.server != self.server || now > self.last + length;
+        let has_changed = match said.present {
+            Some(_) => said.present != self.revision,
             None => self.revision.is_some_and(forgotten),
         };
         if has_changed {
-            *self = Self::new(present, now);
+            *self = Self::new(said, now);
             return false;
         }
-        self.revision = present;
-        if present.is_some() {
+        self.revision = said.present;
+        if said.present.is_some() {
             self.last = now;
         }
         now >= self.since + length
     }
+}
+
+/// What the server says about a lease.
+pub(super) struct Said {
+    /// The number of the lease.
+    pub(super) present: Option<u64>,
+    /// The number that the server has assigned last, to any lease.
+    pub(super) newest: u64,
+    pub(super) server: String,
 }
 
 /// What an owner checks whenever it renews: whether other nodes have put messages into its queue.
@@ -257,37 +267,44 @@ mod tests {
         began + Duration::from_secs(seconds)
     }
 
+    fn said(present: Option<u64>, newest: u64) -> Said {
+        Said { present, newest, server: "one".to_owned() }
+    }
+
     #[test]
     fn a_lease_that_is_not_renewed_is_over_after_its_length() {
         let began = Instant::now();
-        let mut seen = Sighting::new(Some(7), began);
+        let mut seen = Sighting::new(&said(Some(7), 7), began);
         for second in 1..10 {
-            assert!(!seen.is_over(Some(7), 7, at(began, second), LENGTH), "second {second}");
+            assert!(!seen.is_over(&said(Some(7), 7), at(began, second), LENGTH), "second {second}");
         }
         // The server forgets it by itself when its time is over.
-        assert!(seen.is_over(None, 7, at(began, 10), LENGTH));
-        assert!(seen.is_over(None, 7, at(began, 30), LENGTH), "and it stays over");
-        let mut seen = Sighting::new(Some(7), began);
-        assert!(!seen.is_over(Some(8), 8, at(began, 9), LENGTH), "it was renewed");
-        assert!(!seen.is_over(Some(8), 8, at(began, 18), LENGTH));
-        assert!(seen.is_over(Some(8), 8, at(began, 19), LENGTH), "although the server still has it");
+        assert!(seen.is_over(&said(None, 7), at(began, 10), LENGTH));
+        assert!(seen.is_over(&said(None, 7), at(began, 30), LENGTH), "and it stays over");
+        let mut seen = Sighting::new(&said(Some(7), 7), began);
+        assert!(!seen.is_over(&said(Some(8), 8), at(began, 9), LENGTH), "it was renewed");
+        assert!(!seen.is_over(&said(Some(8), 8), at(began, 18), LENGTH));
+        assert!(seen.is_over(&said(Some(8), 8), at(began, 19), LENGTH), "although the server still has it");
     }
 
     #[test]
     fn a_lease_that_the_server_has_forgotten_has_its_whole_length_again() {
         let began = Instant::now();
-        // The server was started again, and gives its numbers again.
-        let mut seen = Sighting::new(Some(7), began);
-        assert!(!seen.is_over(None, 0, at(began, 10), LENGTH));
-        assert!(!seen.is_over(None, 1, at(began, 19), LENGTH));
-        assert!(seen.is_over(None, 1, at(began, 20), LENGTH));
+        let other = Said { server: "two".to_owned(), ..said(None, 9) };
+        // The server was started again: it gives its numbers again, or has another name.
+        for forgets in [said(None, 0), other] {
+            let mut seen = Sighting::new(&said(Some(7), 7), began);
+            assert!(!seen.is_over(&forgets, at(began, 10), LENGTH));
+            assert!(!seen.is_over(&forgets, at(began, 19), LENGTH));
+            assert!(seen.is_over(&forgets, at(began, 20), LENGTH));
+        }
         // This process has not looked for so long that the lease may have been renewed in the meantime.
-        let mut seen = Sighting::new(Some(7), began);
-        assert!(!seen.is_over(None, 9, at(began, 11), LENGTH));
-        assert!(seen.is_over(None, 9, at(began, 21), LENGTH));
+        let mut seen = Sighting::new(&said(Some(7), 7), began);
+        assert!(!seen.is_over(&said(None, 9), at(began, 11), LENGTH));
+        assert!(seen.is_over(&said(None, 9), at(began, 21), LENGTH));
         // A lease that this process has never seen.
-        let mut seen = Sighting::new(None, began);
-        assert!(!seen.is_over(None, 0, at(began, 9), LENGTH));
-        assert!(seen.is_over(None, 0, at(began, 10), LENGTH));
+        let mut seen = Sighting::new(&said(None, 0), began);
+        assert!(!seen.is_over(&said(None, 0), at(began, 9), LENGTH));
+        assert!(seen.is_over(&said(None, 0), at(began, 10), LENGTH));
     }
 }

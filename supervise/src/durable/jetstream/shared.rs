@@ -247,11 +247,11 @@ impl Open {
         let mut has_buried = false;
         for member in others {
             let present = self.last(&self.lease, &of_member(id, &member)).await?.map(|(_, revision)| revision);
-            let newest = self.newest_lease(present).await?;
+            let said = self.said(present).await?;
             let now = Instant::now();
             let members = &mut self.known.entry(id).or_default().members;
-            let seen = members.entry(member.clone()).or_insert(Sighting::new(present, now));
-            if seen.is_over(present, newest, now, length) {
+            let seen = members.entry(member.clone()).or_insert_with(|| Sighting::new(&said, now));
+            if seen.is_over(&said, now, length) {
                 shares.died(&member);
                 has_buried = true;
             }
