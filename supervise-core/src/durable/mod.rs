@@ -6,7 +6,7 @@
 //! | file | what |
 //! |---|---|
 //! | `store` | what an engine must do |
-//! | `queue`, `shares`, `suspects` | what follows from what happens: pure |
+//! | `queue`, `shares`, `suspects`, `lease` | what follows from what happens: pure |
 //! | `writer` | the one task that calls the store |
 //! | `inbox` | where everything for the writer arrives |
 //! | `outlet`, `ticket` | a claimed queue, and a stored message in memory, as actors see them |
@@ -18,6 +18,8 @@ mod check;
 pub(crate) mod fields;
 mod handle;
 pub(crate) mod inbox;
+#[doc(hidden)]
+pub mod lease;
 mod memory;
 pub(crate) mod outlet;
 #[doc(hidden)]

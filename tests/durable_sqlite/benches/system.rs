@@ -157,8 +157,7 @@ async fn until(handled: &AtomicU64, total: u64) {
 /// One group of the bare loop: it stores a message for each producer, and forgets those of the group before.
 fn group(bare: &Connection, producers: u32, first: &mut i64) {
     let mut insert = bare.prepare("INSERT INTO message (body) VALUES (?)").expect("the table is there");
-    let mut forget =
-        bare.prepare("DELETE FROM message WHERE id BETWEEN ? AND ?").expect("the table is there");
+    let mut forget = bare.prepare("DELETE FROM message WHERE id BETWEEN ? AND ?").expect("the table is there");
     let body = body();
     bare.execute_batch("BEGIN IMMEDIATE").expect("it is ours");
     for _ in 0..producers {

@@ -4,9 +4,10 @@ use std::collections::{BTreeSet, HashMap};
 use std::time::Instant;
 
 use bytes::Bytes;
+use supervise_core::durable::lease::{Said, Sighting};
 use supervise_core::durable::{Claim, QueueId, Seq, StoreError, StoreErrorKind};
 
-use super::lease::{Lease, Said, Sighting, Taken, Terms, Watch};
+use super::lease::{Lease, Taken, Terms, Watch};
 use super::names::Owned;
 use super::open::Open;
 use super::read::{last_messages, last_number};

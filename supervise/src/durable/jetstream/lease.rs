@@ -82,54 +82,6 @@ impl Terms {
     }
 }
 
-/// The lease of another process, as this one has seen it. Whether the server still has it depends on its clock, and the server forgets all leases
-/// when it is started again. So this process measures the time itself.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Sighting {
-    /// The number of the lease, if it was there.
-    revision: Option<u64>,
-    /// The server that said so. It has another name each time that it is started.
-    server: String,
-    /// Since when it has not changed.
-    since: Instant,
-    /// When it was last there.
-    last: Instant,
-}
-
-impl Sighting {
-    pub(super) fn new(said: &Said, now: Instant) -> Self {
-        Self { revision: said.present, server: said.server.clone(), since: now, last: now }
-    }
-
-    /// The lease was looked up. Returns whether its process has had a whole length of time to renew it.
-    pub(super) fn is_over(&mut self, said: &Said, now: Instant, length: Duration) -> bool {
-        // If the server has forgotten it, nobody knows when it was renewed last.
-        let forgotten = |seen: u64| said.newest < seen || said.server != self.server || now > self.last + length;
-        let has_changed = match said.present {
-            Some(_) => said.present != self.revision,
-            None => self.revision.is_some_and(forgotten),
-        };
-        if has_changed {
-            *self = Self::new(said, now);
-            return false;
-        }
-        self.revision = said.present;
-        if said.present.is_some() {
-            self.last = now;
-        }
-        now >= self.since + length
-    }
-}
-
-/// What the server says about a lease.
-pub(super) struct Said {
-    /// The number of the lease.
-    pub(super) present: Option<u64>,
-    /// The number that the server has assigned last, to any lease.
-    pub(super) newest: u64,
-    pub(super) server: String,
-}
-
 /// What an owner checks whenever it renews: whether other nodes have put messages into its queue.
 pub(super) struct Watch {
     pub(super) queue: QueueId,
@@ -254,57 +206,5 @@ impl Marks for Leases {
 
     fn owns(&self, queue: QueueId) -> bool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&queue).is_some_and(|state| holds(state))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const LENGTH: Duration = Duration::from_secs(10);
-
-    fn at(began: Instant, seconds: u64) -> Instant {
-        began + Duration::from_secs(seconds)
-    }
-
-    fn said(present: Option<u64>, newest: u64) -> Said {
-        Said { present, newest, server: "one".to_owned() }
-    }
-
-    #[test]
-    fn a_lease_that_is_not_renewed_is_over_after_its_length() {
-        let began = Instant::now();
-        let mut seen = Sighting::new(&said(Some(7), 7), began);
-        for second in 1..10 {
-            assert!(!seen.is_over(&said(Some(7), 7), at(began, second), LENGTH), "second {second}");
-        }
-        // The server forgets it by itself when its time is over.
-        assert!(seen.is_over(&said(None, 7), at(began, 10), LENGTH));
-        assert!(seen.is_over(&said(None, 7), at(began, 30), LENGTH), "and it stays over");
-        let mut seen = Sighting::new(&said(Some(7), 7), began);
-        assert!(!seen.is_over(&said(Some(8), 8), at(began, 9), LENGTH), "it was renewed");
-        assert!(!seen.is_over(&said(Some(8), 8), at(began, 18), LENGTH));
-        assert!(seen.is_over(&said(Some(8), 8), at(began, 19), LENGTH), "although the server still has it");
-    }
-
-    #[test]
-    fn a_lease_that_the_server_has_forgotten_has_its_whole_length_again() {
-        let began = Instant::now();
-        let other = Said { server: "two".to_owned(), ..said(None, 9) };
-        // The server was started again: it gives its numbers again, or has another name.
-        for forgets in [said(None, 0), other] {
-            let mut seen = Sighting::new(&said(Some(7), 7), began);
-            assert!(!seen.is_over(&forgets, at(began, 10), LENGTH));
-            assert!(!seen.is_over(&forgets, at(began, 19), LENGTH));
-            assert!(seen.is_over(&forgets, at(began, 20), LENGTH));
-        }
-        // This process has not looked for so long that the lease may have been renewed in the meantime.
-        let mut seen = Sighting::new(&said(Some(7), 7), began);
-        assert!(!seen.is_over(&said(None, 9), at(began, 11), LENGTH));
-        assert!(seen.is_over(&said(None, 9), at(began, 21), LENGTH));
-        // A lease that this process has never seen.
-        let mut seen = Sighting::new(&said(None, 0), began);
-        assert!(!seen.is_over(&said(None, 0), at(began, 9), LENGTH));
-        assert!(seen.is_over(&said(None, 0), at(began, 10), LENGTH));
     }
 }

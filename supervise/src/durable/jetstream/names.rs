@@ -1,15 +1,17 @@
 //! The queues, and their names.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::time::Instant;
 
 use async_nats::jetstream::ErrorCode;
 use async_nats::jetstream::context::GetStreamErrorKind;
 use async_nats::jetstream::stream::{self, Stream};
 use bytes::Bytes;
+use supervise_core::durable::lease::Sighting;
 use supervise_core::durable::{QueueId, QueueRow, StoreError, StoreErrorKind};
 use tokio_stream::StreamExt;
 
-use super::lease::{Lease, Sighting};
+use super::lease::Lease;
 use super::open::Open;
 use super::read::{last_messages, last_number};
 use super::record::{self, Charge};
@@ -54,9 +56,9 @@ pub(super) struct Known {
     /// The last number that the server has assigned.
     pub(super) last: u64,
     /// The lease of the process that owns the queue.
-    pub(super) holder: Option<Sighting>,
+    pub(super) holder: Option<Sighting<Instant>>,
     /// The same of each process that shares the queue.
-    pub(super) members: BTreeMap<String, Sighting>,
+    pub(super) members: BTreeMap<String, Sighting<Instant>>,
 }
 
 impl Open {

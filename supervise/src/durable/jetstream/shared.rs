@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Instant;
 
 use bytes::Bytes;
+use supervise_core::durable::lease::Sighting;
 use supervise_core::durable::shares::{Shares, Wish};
 use supervise_core::durable::{
     Claim, QueueId, Room, Seq, SharedQueues, StoreError, StoreErrorKind, StoreFuture, Stored, Taken,
@@ -17,7 +18,7 @@ use tokio::task::JoinSet;
 
 use super::claim::{has_an_owner, of_owner};
 use super::commit::delete;
-use super::lease::{self, Lease, Sighting, Terms, Watch};
+use super::lease::{self, Lease, Terms, Watch};
 use super::open::Open;
 use super::read::raw;
 use super::record::{self, Charge, Fields, Record};
