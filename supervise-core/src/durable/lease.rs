@@ -11,6 +11,8 @@ use std::time::Duration;
 pub struct Sighting<T> {
     /// The number of the lease, if it was there.
     revision: Option<u64>,
+    /// The number that the server had assigned last, to any lease.
+    newest: u64,
     /// The server that said so. It has another name each time that it is started.
     server: String,
     /// Since when it has not changed.
@@ -22,22 +24,24 @@ pub struct Sighting<T> {
 impl<T: Copy + Ord + Add<Duration, Output = T>> Sighting<T> {
     /// The lease was looked up for the first time.
     pub fn new(said: &Said, now: T) -> Self {
-        Self { revision: said.present, server: said.server.clone(), since: now, last: now }
+        Self { revision: said.present, newest: said.newest, server: said.server.clone(), since: now, last: now }
     }
 
     /// The lease was looked up. Returns whether its process has had a whole length of time to renew it.
     pub fn is_over(&mut self, said: &Said, now: T, length: Duration) -> bool {
-        // If the server has forgotten it, nobody knows when it was renewed last.
-        let forgotten = |seen: u64| said.newest < seen || said.server != self.server || now > self.last + length;
-        let has_changed = match said.present {
-            Some(_) => said.present != self.revision,
-            None => self.revision.is_some_and(forgotten),
-        };
+        // If the server was started again, it has forgotten all leases, and gives the same numbers again.
+        let was_restarted = said.server != self.server || said.newest < self.newest;
+        let has_changed = was_restarted
+            || match said.present {
+                Some(_) => said.present != self.revision,
+                // This process has not looked for so long that nobody knows when it was renewed last.
+                None => self.revision.is_some() && now > self.last + length,
+            };
         if has_changed {
             *self = Self::new(said, now);
             return false;
         }
-        self.revision = said.present;
+        (self.revision, self.newest) = (said.present, said.newest);
         if said.present.is_some() {
             self.last = now;
         }
@@ -97,6 +101,16 @@ mod tests {
             assert!(!seen.is_over(&forgets, at(began, 19), LENGTH));
             assert!(seen.is_over(&forgets, at(began, 20), LENGTH));
         }
+        let mut seen = Sighting::new(&said(Some(7), 7), began);
+        let same = || Said { server: "two".to_owned(), ..said(Some(7), 7) };
+        assert!(!seen.is_over(&same(), at(began, 10), LENGTH), "it is another lease of the same number");
+        assert!(seen.is_over(&same(), at(began, 20), LENGTH));
+        // It was gone, and the server was started again before this process looked again.
+        let mut seen = Sighting::new(&said(Some(7), 7), began);
+        assert!(!seen.is_over(&said(None, 7), at(began, 9), LENGTH));
+        let other = Said { server: "two".to_owned(), ..said(None, 7) };
+        assert!(!seen.is_over(&other, at(began, 10), LENGTH), "its process may have taken it again in between");
+        assert!(seen.is_over(&other, at(began, 20), LENGTH));
         // This process has not looked for so long that the lease may have been renewed in the meantime.
         let mut seen = Sighting::new(&said(Some(7), 7), began);
         assert!(!seen.is_over(&said(None, 9), at(began, 11), LENGTH));
