@@ -252,7 +252,9 @@ impl Queue {
     /// Nobody holds messages any more, and nobody is charged.
     fn free_all(&mut self) {
         let members: Vec<u64> = self.shares.members().keys().copied().collect();
-        members.iter().for_each(|member| self.shares.leave(member));
+        for member in &members {
+            self.shares.leave(member);
+        }
     }
 
     /// The message as it is delivered: a process may have died while it held it.
@@ -424,7 +426,9 @@ impl SharedQueues for MemoryStore {
         let Some(queue) = disk.queue(id) else { return ready(Err(refused)) };
         // One process at a time has the store open.
         let dead: Vec<u64> = queue.shares.members().keys().copied().filter(|member| *member != process).collect();
-        dead.iter().for_each(|member| queue.shares.died(member));
+        for member in &dead {
+            queue.shares.died(member);
+        }
         let was_ours = queue.shares.join(&process);
         ready(Ok(Claim {
             queue: id,

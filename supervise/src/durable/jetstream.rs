@@ -57,7 +57,8 @@ const KEYS_ARE_KEPT: Duration = Duration::from_secs(600);
 /// If the server has fewer messages than it has acknowledged to this process, because it came back with an older disk or without
 /// one, or because somebody has deleted a stream, the queue cannot be claimed
 /// ([`StoreErrorKind::Damaged`](crate::durable::StoreErrorKind::Damaged)) until the disk is restored or the process ends. A process that starts
-/// afterwards cannot know that. The numbers of queues are random, so that no [`MessageId`](crate::durable::MessageId) is given twice.
+/// afterwards cannot know that. If somebody deletes messages from a stream, or purges it, the store fails once with an error that says how
+/// many are missing, an event names the first thousand of those that were purged, and the queue goes on with the others. The numbers of queues are random, so that no [`MessageId`](crate::durable::MessageId) is given twice.
 ///
 /// # Size
 ///
@@ -148,11 +149,16 @@ impl MessageStore for JetStreamStore {
                 self.known.clone_from(&open.known);
             }
             // The earlier connection goes on renewing until there is another one.
-            let open = Open::connect(self, &owner.system).await?;
+            let mut open = Open::connect(self, &owner.system).await?;
             let ended = open.ended().await?;
+            // The events of this opening name them.
+            open.known.values_mut().for_each(|known| known.lost.clear());
             let marks = Arc::clone(&open.leases);
             self.open = Some(open);
-            Ok(Opened { ended, marks, missing: Vec::new() })
+            let missing = self.known.iter_mut().flat_map(|(queue, known)| {
+                std::mem::take(&mut known.lost).into_iter().map(|number| (*queue, Seq(number)))
+            });
+            Ok(Opened { ended, marks, missing: missing.collect() })
         })
     }
 

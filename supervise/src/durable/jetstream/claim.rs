@@ -8,7 +8,7 @@ use supervise_core::durable::lease::{Said, Sighting};
 use supervise_core::durable::{Claim, QueueId, Seq, StoreError, StoreErrorKind};
 
 use super::lease::{Lease, Taken, Terms, Watch};
-use super::names::Owned;
+use super::names::{Claimed, Owned};
 use super::open::Open;
 use super::read::{last_messages, last_number};
 use super::record::{Charge, Fields};
@@ -52,7 +52,8 @@ impl Open {
         self.is_complete(id, &state)?;
         let mut first = if state.messages == 0 { state.last_sequence + 1 } else { state.first_sequence };
         let queue = self.queues.get_mut(&id).ok_or_else(|| broken("the queue is gone"))?;
-        queue.owned = Some(Owned { lease, record, first, gone: BTreeSet::new(), charges });
+        let claimed = Claimed { first, last: state.last_sequence, messages: state.messages };
+        queue.owned = Some(Owned { lease, record, first, gone: BTreeSet::new(), claimed, charges });
         let mut waiting = state.messages;
         if died {
             waiting -= self.finish_quarantine(id).await?;

@@ -36,8 +36,10 @@ impl Until {
         Self(Instant::now() + length, SystemTime::now() + length)
     }
 
-    fn is_over(self) -> bool {
-        Instant::now() >= self.0 || SystemTime::now() >= self.1
+    /// Whether one of the clocks says so. If somebody sets the second one back, the first one still counts; if somebody sets it
+    /// ahead, the lease ends early, which is safe.
+    fn is_over(self, now: Instant, time: SystemTime) -> bool {
+        now >= self.0 || time >= self.1
     }
 }
 
@@ -156,7 +158,7 @@ fn holds(state: &Mutex<State>) -> bool {
     let state = lock(state);
     let (until, has_ended) = (state.until, state.has_ended);
     drop(state);
-    !has_ended && !until.is_over()
+    !has_ended && !until.is_over(Instant::now(), SystemTime::now())
 }
 
 /// Renews a lease until another process has it.
@@ -206,5 +208,25 @@ impl Marks for Leases {
 
     fn owns(&self, queue: QueueId) -> bool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&queue).is_some_and(|state| holds(state))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_is_set_never_makes_a_lease_longer() {
+        let (now, time) = (Instant::now(), SystemTime::now());
+        let (length, hours) = (Duration::from_secs(10), Duration::from_secs(5 * 3600));
+        let until = Until(now + length, time + length);
+        assert!(!until.is_over(now, time));
+        assert!(!until.is_over(now, time - hours), "set back: it still holds");
+        assert!(until.is_over(now + length, time - hours), "set back: and no longer than its length");
+        assert!(until.is_over(now, time + hours), "set ahead");
+        assert!(
+            until.is_over(now + length / 2, time + length),
+            "the machine has slept, and the first clock with it"
+        );
     }
 }

@@ -46,7 +46,26 @@ pub(super) struct Owned {
     pub(super) first: u64,
     /// The messages that have left the queue before their turn.
     pub(super) gone: BTreeSet<u64>,
+    /// What the stream had when this process claimed the queue.
+    pub(super) claimed: Claimed,
     pub(super) charges: HashMap<u64, Charge>,
+}
+
+/// The state of a stream when its queue was claimed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Claimed {
+    pub(super) first: u64,
+    pub(super) last: u64,
+    pub(super) messages: u64,
+}
+
+impl Owned {
+    /// How many messages somebody else has deleted. Only the owner takes messages out of a queue.
+    fn lost(&self, state: &stream::State) -> u64 {
+        let added = state.last_sequence.saturating_sub(self.claimed.last);
+        let handled = (self.first - self.claimed.first) + self.gone.len() as u64;
+        (self.claimed.messages + added).saturating_sub(handled).saturating_sub(state.messages)
+    }
 }
 
 /// What this process knows of a queue, even if the server has forgotten the queue.
@@ -59,7 +78,12 @@ pub(super) struct Known {
     pub(super) holder: Option<Sighting<Instant>>,
     /// The same of each process that shares the queue.
     pub(super) members: BTreeMap<String, Sighting<Instant>>,
+    /// Accepted messages that somebody has deleted, and of which nobody has been told.
+    pub(super) lost: Vec<u64>,
 }
+
+/// How many lost messages are named at most.
+pub(super) const NAMED: usize = 1000;
 
 impl Open {
     /// Learns which queues there are, and returns their highest number. Other nodes create queues too.
@@ -201,6 +225,28 @@ impl Open {
         }
         known.last = state.last_sequence;
         Ok(())
+    }
+
+    /// The error if somebody has deleted messages of a queue that this process owns.
+    pub(super) async fn is_untouched(&mut self, id: QueueId) -> Result<()> {
+        let state = self.stream_state(id).await?;
+        let Some(owned) = self.queues.get(&id).and_then(|queue| queue.owned.as_ref()) else { return Ok(()) };
+        match owned.lost(&state) {
+            0 => Ok(()),
+            lost => {
+                let numbers = (owned.first..state.first_sequence).filter(|number| !owned.gone.contains(number));
+                let numbers = numbers.take(NAMED).collect();
+                Err(self.has_lost(id, lost, numbers))
+            }
+        }
+    }
+
+    /// Somebody has deleted accepted messages. The event of rule 27.14 names these numbers when the store is open again.
+    pub(super) fn has_lost(&mut self, id: QueueId, lost: u64, numbers: Vec<u64>) -> StoreError {
+        let known = self.known.entry(id).or_default();
+        known.lost = numbers;
+        let name = self.queues.get(&id).map_or("", |queue| queue.name.as_str());
+        broken(format!("somebody has deleted {lost} accepted messages of the queue {name} from its stream"))
     }
 
     pub(super) async fn rename(&mut self, from: &str, to: &str) -> Result<()> {

@@ -17,6 +17,9 @@ const BATCH: (usize, usize) = (8, 256);
 impl Open {
     pub(super) async fn page(&mut self, id: QueueId, after: Seq, room: Room) -> Result<Vec<Stored>> {
         let owns = self.owns(id).await?;
+        if owns {
+            self.is_untouched(id).await?;
+        }
         let Some(queue) = self.queues.get(&id) else { return Ok(Vec::new()) };
         let charges = match &queue.owned {
             Some(owned) if owns => &owned.charges,

@@ -19,6 +19,7 @@ use tokio::task::JoinSet;
 use super::claim::{has_an_owner, of_owner};
 use super::commit::delete;
 use super::lease::{self, Lease, Terms, Watch};
+use super::names::NAMED;
 use super::open::Open;
 use super::read::raw;
 use super::record::{self, Charge, Fields, Record};
@@ -185,6 +186,7 @@ impl Open {
             shares.ended(&me, &joined.ended);
             let must_write = has_buried || joined.ended.len() >= ENDED;
             let next = shares.next();
+            let purged = state.first_sequence.saturating_sub(next.0);
             let first = if state.messages == 0 { state.last_sequence + 1 } else { state.first_sequence };
             let wish =
                 Wish { in_hand, room: room.messages, may_try, first: Seq(first), last: Seq(state.last_sequence) };
@@ -197,6 +199,10 @@ impl Open {
                 if let Some(joined) = self.joined(id) {
                     joined.ended.clear();
                 }
+            }
+            // A message that nobody has held was not handled.
+            if purged > 0 && revision > 0 && !given.is_empty() {
+                return Err(self.has_lost(id, purged, (next.0..state.first_sequence).take(NAMED).collect()));
             }
             let messages = self.given(id, &shares, &given, next).await?;
             let gone = given.len() > messages.len();
