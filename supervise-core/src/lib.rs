@@ -63,17 +63,17 @@ pub mod supervision;
 pub mod testkit;
 
 pub use actor::{
-    Actor, ActorRef, ActorSystem, ActorSystemBuilder, ActorType, AddRuleFor, AlreadyWatched, Answer, AnyActor,
+    Actor, ActorRef, ActorSystem, ActorSystemBuilder, ActorType, AddRule, AlreadyWatched, Answer, AnyActor,
     AnyActorRef, Ask, AskError, AskTimeout, AskWithin, AwaitedInAnAsyncBlock, Batching, Built, ByHand, ByRequest,
     Child, CircuitOpen, Configuration, Context, DEFAULT_STOP_TIMEOUT, DecidedBy, DeciderTable, Decides,
-    DecidesAll, DecidesByOuterType, DeclarationDecidedBy, Declare, DefaultTable, EndReason, Envelope,
+    DecidesAll, DecidesUnasked, DeclarationDecidedBy, Declare, DefaultTable, EndReason, Envelope,
     EscalatedErrorDecidedBy, EscalationsDecidedBy, Factory, FactoryErrorDecidedBy, FailsWith, FailuresDecidedBy,
-    GivesProps, HasOneRuleFor, HasOneSpellingAndWholeTypeLastFor, HasOneSpellingFor, InitializationFailed,
-    InvalidSettings, MessageFor, NeverFails, NeverRestarts, Ordinary, Props, ProtocolRef, RefOf, Reply, ReplySlot,
-    ReplyTo, Request, Rule, Ruled, RuntimeGone, SendError, SendErrorReason, SpawnError, SpentInstance, StartError,
-    StashOverflow, StoppingTable, SupervisedBy, SupervisionTable, Supervisor, Task, TaskOutput, Terminated,
-    TimerKey, TotalTable, Transient, TypedRef, Unchecked, UndeclaredChild, WatchableBy, Watches, WatchesAny, Work,
-    WorkId,
+    GivesProps, HasARuleFor, HasOneRuleAndNoSecondFor, HasOneSpellingForTheTypeInAllRules,
+    HasOneSpellingForTheTypeInAllRulesAndTheWholeTypeLast, InitializationFailed, InvalidSettings, MessageFor,
+    NeverFails, NeverRestarts, Ordinary, Props, ProtocolRef, RefOf, Reply, ReplySlot, ReplyTo, Request, Rule,
+    Ruled, RuntimeGone, SendError, SendErrorReason, SpawnError, SpentInstance, StartError, StashOverflow,
+    StoppingTable, SupervisedBy, SupervisionTable, Supervisor, Task, TaskOutput, Terminated, TimerKey, TotalTable,
+    Transient, TypedRef, Unchecked, UndeclaredChild, WatchableBy, Watches, WatchesAny, Work, WorkId,
 };
 #[cfg(feature = "durable")]
 pub use actor::{Asking, Durable, Keyed, Sender};

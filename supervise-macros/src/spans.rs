@@ -5,15 +5,15 @@ use quote::ToTokens;
 
 /// The whole of `tokens` where the compiler can join spans, else their first token.
 pub(crate) fn of(tokens: &dyn ToTokens) -> Span {
+    let (first, last) = ends(tokens);
+    first.join(last).unwrap_or(first)
+}
+
+/// The first and the last of `tokens`.
+pub(crate) fn ends(tokens: &dyn ToTokens) -> (Span, Span) {
     let mut tokens = tokens.to_token_stream().into_iter();
-    let Some(first) = tokens.next() else {
-        return Span::call_site();
-    };
-    let (first, mut last) = (first.span(), None);
-    for token in tokens {
-        last = Some(token.span());
-    }
-    last.and_then(|last| first.join(last)).unwrap_or(first)
+    let first = tokens.next().map_or_else(Span::call_site, |token| token.span());
+    (first, tokens.last().map_or(first, |token| token.span()))
 }
 
 /// A path or type whose tokens all have `span`, so that an expression that begins with it has that span too.

@@ -5,7 +5,15 @@
 pub(crate) fn unknown(what: &str, word: &syn::Ident, known: &[&str]) -> syn::Error {
     let text = word.to_string();
     let mend = match closest(&text, known) {
+        Some("child") if what == "count" => {
+            "write `child`, so that each child has its own count, or `supervisor`, so that all children share one"
+                .to_owned()
+        }
         Some(close) => format!("did you mean `{close}`?"),
+        None if what == "restart type" && text.eq_ignore_ascii_case("restart") => {
+            "did you mean `transient`, which starts the child again after failures only? (`permanent` also starts it again after a normal end)"
+                .to_owned()
+        }
         None if what == "restart type" => {
             "write `transient` to start the child again after failures only, `permanent` to start it again \
                                            after a normal end too, or `temporary` to never start it again"

@@ -36,13 +36,15 @@ impl Collector {
     }
 }
 
+async fn collector(system: &TestSystem, most: usize) -> (Children<String, Host>, Children<String, Host>) {
+    let make = move || Collector { most, hosts: Children::default(), others: Children::default() };
+    system.spawn("collector", make).unwrap().both().await.unwrap()
+}
+
 /// Rule 18.10.
 #[supervise::test]
 async fn key_23_there_are_no_more_children_than_the_limit_says(system: &TestSystem) {
-    let spawned = system
-        .spawn("collector", || Collector { most: 2, hosts: Children::default(), others: Children::default() })
-        .unwrap();
-    let (hosts, others) = spawned.both().await.unwrap();
+    let (hosts, others) = collector(system, 2).await;
     let host = |name: &str| hosts.get_or_spawn(name.to_owned());
     let (first, second) = (host("a").unwrap(), host("b").unwrap());
     let refused = host("c").unwrap_err();
@@ -70,13 +72,49 @@ async fn key_23_there_are_no_more_children_than_the_limit_says(system: &TestSyst
 /// Rules 18.3, 18.10.
 #[supervise::test]
 async fn key_23_a_successor_needs_no_room(system: &TestSystem) {
-    let spawned = system
-        .spawn("collector", || Collector { most: 1, hosts: Children::default(), others: Children::default() })
-        .unwrap();
-    let (hosts, _) = spawned.both().await.unwrap();
+    let (hosts, _others) = collector(system, 1).await;
     let host = hosts.get_or_spawn("a".to_owned()).unwrap();
     hosts.passivate(&"a".to_owned());
     let asked = host.name().ask().unwrap();
     hosts.get_or_spawn("b".to_owned()).unwrap_err();
     assert_eq!(asked.await.unwrap(), "a");
+}
+
+/// Rule 18.10.
+#[supervise::test]
+async fn key_23_a_message_to_a_child_that_finds_no_room_says_so(system: &TestSystem) {
+    let (hosts, _others) = collector(system, 1).await;
+    let first = hosts.get_or_spawn("a".to_owned()).unwrap();
+    hosts.passivate(&"a".to_owned());
+    system.expect_terminated(&first).await;
+    let second = hosts.get_or_spawn("b".to_owned()).unwrap();
+
+    let said = "there are as many keyed children as their `limit` allows";
+    let error = first.name().await.unwrap_err();
+    assert_eq!(error.to_string(), said);
+    assert!(!error.has_stopped(), "a retry can help");
+    assert_eq!(format!("{:?}", system.expect_dead_letter(&first).await.reason), "TooManyChildren");
+    assert_eq!(first.name().tell().unwrap_err().to_string(), said);
+    assert_eq!(first.name().send().await.unwrap_err().to_string(), said);
+    assert_eq!(first.name().ask().unwrap_err().to_string(), said);
+
+    hosts.passivate(&"b".to_owned());
+    system.expect_terminated(&second).await;
+    assert_eq!(first.name().await.unwrap(), "a");
+    let rest = system.take_all(|event| matches!(event, supervise::Event::DeadLetter(_))).await;
+    assert_eq!(rest.len(), 3, "{rest:?}");
+}
+
+/// A child that was stopped has ended, whatever the limit says.
+///
+/// Rules 18.5, 18.10.
+#[supervise::test]
+async fn key_23_a_child_that_was_stopped_has_stopped(system: &TestSystem) {
+    let (hosts, _others) = collector(system, 1).await;
+    let first = hosts.get_or_spawn("a".to_owned()).unwrap();
+    first.actor_ref().stop();
+    system.expect_terminated(&first).await;
+    hosts.get_or_spawn("b".to_owned()).unwrap();
+    assert!(first.name().await.unwrap_err().has_stopped());
+    assert_eq!(system.expect_dead_letter(&first).await.reason, DeadLetterReason::Stopped);
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use supervise::prelude::*;
-use supervise::supervision::{BackoffCount, RestartStatistics};
+use supervise::supervision::{BackoffCount, Permit, RestartStatistics};
 use supervise::testkit::{self, ProbeHandle, TestProbe, TestSystem};
 use supervise::{Backoff, Directive, Event, HowEnded, Outcome, Strategy, Window};
 
@@ -38,9 +38,9 @@ fn pro_01_pro_02_pro_03_pro_04_pro_05_pro_06_who_may_restart() {
         let mut statistics = RestartStatistics::default();
         for ago in seconds_ago {
             let history = if within.is_some() { &wide } else { &limit };
-            assert!(statistics.permit(history, now.saturating_sub(secs(*ago))), "row {case}");
+            assert_eq!(statistics.permit(history, now.saturating_sub(secs(*ago))), Permit::Granted, "row {case}");
         }
-        assert_eq!(statistics.permit(&limit, now), restarts, "row {case}");
+        assert_eq!(statistics.permit(&limit, now) == Permit::Granted, restarts, "row {case}");
         assert_eq!(statistics.count(), remembered, "row {case}: they clear the list on a stop, we end the child");
     }
 }
@@ -244,19 +244,19 @@ fn pro_26_failures_in_a_window() {
     };
     let mut statistics = RestartStatistics::default();
     assert_eq!(statistics.count(), 0, "zero at the start");
-    assert!(statistics.permit(&sliding(secs(3)), secs(10)));
+    assert_eq!(statistics.permit(&sliding(secs(3)), secs(10)), Permit::Granted);
     assert_eq!(statistics.count(), 1, "a failure is one more");
-    assert!(statistics.permit(&sliding(secs(3)), secs(12)));
+    assert_eq!(statistics.permit(&sliding(secs(3)), secs(12)), Permit::Granted);
     assert_eq!(statistics.count(), 2, "two seconds apart, within three");
     let mut narrow = RestartStatistics::default();
     for at in [10, 12] {
-        assert!(narrow.permit(&sliding(secs(1)), secs(at)));
+        assert_eq!(narrow.permit(&sliding(secs(1)), secs(at)), Permit::Granted);
     }
     assert_eq!(narrow.count(), 1, "two seconds apart, not within one");
     let mut all = RestartStatistics::default();
     let lifetime = Strategy::one_for_one().max_retries(100).limit;
     for at in [10, 12, 10_000] {
-        assert!(all.permit(&lifetime, secs(at)));
+        assert_eq!(all.permit(&lifetime, secs(at)), Permit::Granted);
     }
     assert_eq!(all.count(), 3, "no window remembers all");
     assert_eq!(RestartStatistics::default().count(), 0);

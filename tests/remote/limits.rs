@@ -187,3 +187,50 @@ async fn askers_that_gave_up_do_not_count_towards_the_limit() {
     assert_eq!(soon(echo.waiting()).await.unwrap(), 0, "the handler sees that nobody waits");
     assert_eq!(here.node.asks_under_way(), 0);
 }
+
+/// Each message is a packet of its own. They all arrive at once.
+#[tokio::test(start_paused = true)]
+async fn a_window_full_of_small_packets_is_not_too_much_at_once() {
+    let network = Network::new(1);
+    let (here, there) = two(&network).await;
+    let echo = there.echo("echo", &here).await;
+    settle().await;
+    network.partition("here:1", "there:1");
+    for number in 0..40_000 {
+        echo.note(number).tell().unwrap();
+        tokio::task::yield_now().await;
+    }
+    network.heal();
+    settle().await;
+    assert_eq!(soon(echo.noted()).await.unwrap().len(), 40_000);
+}
+
+/// How long it takes until as many refs, which all wait for the window, have told one message each.
+async fn cost_of_waiting_refs(count: u64) -> Duration {
+    let network = Network::new(1);
+    let small = |builder: supervise::remote::NodeBuilder| builder.window(4000).patience(Duration::from_secs(1000));
+    let (here, there) = (Place::with(&network, "here", small).await, Place::with(&network, "there", small).await);
+    let mut refs = Vec::new();
+    for number in 0..count {
+        refs.push(there.echo(&format!("echo-{number}"), &here).await);
+    }
+    settle().await;
+    network.partition("here:1", "there:1");
+    for echo in &refs {
+        echo.note(1).tell().unwrap();
+    }
+    settle().await;
+    let began = std::time::Instant::now();
+    network.heal();
+    for echo in &refs {
+        while soon(echo.noted()).await.unwrap() != [1] {}
+    }
+    began.elapsed()
+}
+
+#[tokio::test(start_paused = true)]
+async fn sixteen_times_the_refs_that_wait_do_not_cost_hundreds_of_times_as_much() {
+    let (few, many) = (cost_of_waiting_refs(500).await, cost_of_waiting_refs(8000).await);
+    // With a cost that grows as the square, it is 256 times as much.
+    assert!(many < few * 80, "{few:?} and {many:?}");
+}

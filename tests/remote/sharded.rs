@@ -2,6 +2,9 @@
 //!
 //! Rules 28.1, 28.2, 28.3, 28.4, 28.5 and 28.6. The names `shr_..` are cases of this file.
 
+mod attacked;
+mod hostile;
+
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -476,12 +479,17 @@ async fn shr_11_a_system_that_has_not_joined_and_a_name_that_is_taken_are_told()
 async fn shr_12_a_message_for_which_there_is_no_room_is_a_dead_letter_and_its_asker_is_told() {
     let (network, log) = (Network::new(12), Log::default());
     let a = Branch::with(&network, "a", &log, Settings { limit: Some(1), ..Settings::default() }).await;
+    let p = Branch::with(&network, "p", &log, Settings { is_proxy: true, ..Settings::default() }).await;
     let mut letters = a.system.events().subscribe_to(Interest::DEAD_LETTERS);
     settle().await;
     soon(a.account(1).noted()).await.unwrap();
-    assert!(matches!(soon(a.account(2).noted()).await, Err(AskError::Undeliverable)));
-    let Some(Event::DeadLetter(letter)) = letters.try_recv() else { panic!("no dead letter") };
-    assert_eq!(letter.reason, DeadLetterReason::Stopped);
+    assert!(matches!(soon(a.account(2).noted()).await, Err(AskError::TooManyChildren)));
+    // This word does not travel. Both mean that the message was not handled, and that a retry may help.
+    assert!(matches!(soon(p.account(2).noted()).await, Err(AskError::MailboxFull)));
+    for _ in 0..2 {
+        let Some(Event::DeadLetter(letter)) = letters.try_recv() else { panic!("no dead letter") };
+        assert_eq!(letter.reason, DeadLetterReason::TooManyChildren);
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -2,7 +2,6 @@
 
 mod drain;
 mod forward;
-mod full;
 mod innocent;
 mod lost;
 mod starts;

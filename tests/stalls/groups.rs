@@ -186,6 +186,21 @@ struct Notes {
     handled: Mutex<u32>,
 }
 
+impl Notes {
+    /// Keeps an answer. Returns it, or 0 for an error.
+    fn keep(&self, answer: Result<u32, AskError>) -> u32 {
+        self.answers.lock().unwrap().push(answer.clone());
+        answer.unwrap_or(0)
+    }
+
+    /// Lets the base fail when all actors are in the middle of what they were told, and waits for what follows.
+    async fn base_fails(&self, system: &testkit::TestSystem) {
+        system.settle().await;
+        self.gate.notify_one();
+        sleep(AT_ONCE).await;
+    }
+}
+
 #[actor]
 struct Base {
     notes: Arc<Notes>,
@@ -222,9 +237,7 @@ struct Middle {
 impl Middle {
     #[handler]
     async fn get(&mut self) -> u32 {
-        let answer = self.base.actor().get().await;
-        self.notes.answers.lock().unwrap().push(answer.clone());
-        answer.unwrap_or(0)
+        self.notes.keep(self.base.actor().get().await)
     }
 
     #[handler]
@@ -245,24 +258,18 @@ struct Top {
 impl Top {
     #[handler]
     async fn get(&mut self) -> u32 {
-        let answer = self.middle.actor().get().await;
-        self.notes.answers.lock().unwrap().push(answer.clone());
-        answer.unwrap_or(0)
+        self.notes.keep(self.middle.actor().get().await)
     }
 
     #[handler]
     async fn compute(&mut self) -> u32 {
-        let answer = self.middle.actor().compute().await;
-        self.notes.answers.lock().unwrap().push(answer.clone());
-        answer.unwrap_or(0)
+        self.notes.keep(self.middle.actor().compute().await)
     }
 
     #[handler]
     async fn compute_last(&mut self) -> u32 {
         sleep(Duration::from_millis(20)).await;
-        let answer = self.middle.actor().compute().await;
-        self.notes.answers.lock().unwrap().push(answer.clone());
-        answer.unwrap_or(0)
+        self.notes.keep(self.middle.actor().compute().await)
     }
 }
 
@@ -315,9 +322,7 @@ fn z_14_8_an_ask_of_a_fellow_that_is_to_restart_ends() {
         let (notes, base, middle, _top) = tower(system).await;
         base.actor().fail_later().tell().unwrap();
         middle.actor().get().tell().unwrap();
-        system.settle().await;
-        notes.gate.notify_one();
-        sleep(AT_ONCE).await;
+        notes.base_fails(system).await;
         system.expect_restarts(&middle.actor(), 1).await;
         let answers = notes.answers.lock().unwrap();
         assert!(matches!(answers[..], [Err(AskError::HeldUp(_))]), "{answers:?}");
@@ -332,9 +337,7 @@ fn z_14_8_a_chain_of_asks_ends_from_its_end() {
         let (notes, base, middle, top) = tower(system).await;
         base.actor().fail_later().tell().unwrap();
         top.actor().get().tell().unwrap();
-        system.settle().await;
-        notes.gate.notify_one();
-        sleep(AT_ONCE).await;
+        notes.base_fails(system).await;
         system.expect_restarts(&top.actor(), 1).await;
         let answers = notes.answers.lock().unwrap();
         assert!(matches!(answers[..], [Err(AskError::HeldUp(_)), Ok(0)]), "{answers:?}");
@@ -349,9 +352,7 @@ fn z_14_8_an_ask_that_is_being_handled_is_answered() {
         let (notes, base, _middle, top) = tower(system).await;
         base.actor().fail_later().tell().unwrap();
         top.actor().compute().tell().unwrap();
-        system.settle().await;
-        notes.gate.notify_one();
-        sleep(AT_ONCE).await;
+        notes.base_fails(system).await;
         system.expect_restarts(&top.actor(), 1).await;
         let answers = notes.answers.lock().unwrap();
         assert!(matches!(answers[..], [Ok(8)]), "{answers:?}");
@@ -366,9 +367,7 @@ fn z_14_8_an_ask_that_begins_later_or_waits_behind_a_busy_handler_ends() {
         base.actor().fail_later().tell().unwrap();
         middle.actor().compute().tell().unwrap();
         top.actor().compute_last().tell().unwrap();
-        system.settle().await;
-        notes.gate.notify_one();
-        sleep(AT_ONCE).await;
+        notes.base_fails(system).await;
         system.expect_restarts(&top.actor(), 1).await;
         let answers = notes.answers.lock().unwrap();
         assert!(matches!(answers[..], [Err(AskError::HeldUp(_))]), "{answers:?}");
@@ -423,9 +422,7 @@ fn z_14_8_an_ask_does_not_wait_for_a_delayed_restart_of_its_own_group() {
         let (base, middle) = slow.all().await.unwrap();
         base.actor().fail_later().tell().unwrap();
         middle.actor().get().tell().unwrap();
-        system.settle().await;
-        notes.gate.notify_one();
-        sleep(AT_ONCE).await;
+        notes.base_fails(system).await;
         assert!(matches!(notes.answers.lock().unwrap()[..], [Err(AskError::HeldUp(_))]));
         sleep(Duration::from_secs(19) + AT_ONCE).await;
         system.expect_restarts(&middle.actor(), 1).await;
@@ -443,9 +440,7 @@ fn z_14_8_an_ask_of_a_failed_fellow_that_stops_later_ends() {
         let (base, middle) = strict.all().await.unwrap();
         base.actor().fail_later().tell().unwrap();
         middle.actor().get().tell().unwrap();
-        system.settle().await;
-        notes.gate.notify_one();
-        sleep(AT_ONCE).await;
+        notes.base_fails(system).await;
         assert!(base.actor().actor_ref().has_ended() && middle.actor().actor_ref().has_ended());
         assert!(matches!(notes.answers.lock().unwrap()[..], [Err(AskError::HeldUp(_))]));
     });

@@ -179,6 +179,21 @@ impl<A: Actor> ActorRef<A> {
         self.mailbox().shut_user_lane()
     }
 
+    /// Like [`tell`](Self::tell), but gives the message back where a mailbox without room would drop this message.
+    #[cfg(feature = "remote")]
+    pub(crate) fn offer(&self, message: A::Message) -> Result<(), SendError<A::Message>> {
+        #[cfg(feature = "durable")]
+        if const { A::DURABLE.is_some() } {
+            return self.tell_stored(message);
+        }
+        match self.enter().push(message) {
+            Pushed::Displaced(newest) if !self.mailbox().displaces() => {
+                Err(SendError::new(newest, SendErrorReason::MailboxFull))
+            }
+            pushed => self.pushed(pushed, false),
+        }
+    }
+
     /// How many messages wait or are being handled. A hint: the number may change at any time.
     pub(crate) fn pending(&self) -> usize {
         self.mailbox().pending()

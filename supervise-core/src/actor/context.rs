@@ -174,7 +174,7 @@ impl<A: Actor> Context<A> {
     /// a failure of the child.
     pub fn spawn<B, F>(&mut self, name: impl AsRef<str>, factory: F) -> Result<RefOf<B::Actor>, SpawnError>
     where
-        F: Factory<Product = B> + Send + 'static, // `|| Worker::new()`; the context comes in `#[pre_start]`
+        F: Factory<Product = B> + Send + 'static, // `|| Worker::new()`; `ctx` comes in `#[pre_start] fn begin(&mut self, ctx: ..)`
         B: Built,
         B::Actor: SupervisedBy<A>,
         B::Cause: DecidedBy<A>,
@@ -189,7 +189,7 @@ impl<A: Actor> Context<A> {
     /// If this actor is stopping.
     pub fn spawn_anonymous<B, F>(&mut self, factory: F) -> Result<RefOf<B::Actor>, SpawnError>
     where
-        F: Factory<Product = B> + Send + 'static, // `|| Worker::new()`; the context comes in `#[pre_start]`
+        F: Factory<Product = B> + Send + 'static, // `|| Worker::new()`; `ctx` comes in `#[pre_start] fn begin(&mut self, ctx: ..)`
         B: Built,
         B::Actor: SupervisedBy<A>,
         B::Cause: DecidedBy<A>,

@@ -169,7 +169,7 @@ pub trait Actor: Supervisor + Send {
         non_upper_case_globals,
         reason = "it has the name of another crate's type, so that rustc quotes this line and its comment"
     )]
-    const Msg: () = (); // in place of this impl, write `#[actor]` above the type, and `#[actor] impl` with a `#[handler] fn` for each message
+    const Msg: () = (); // in place of this impl: `#[actor]` above the type, and `#[actor] impl` with a `#[handler] fn` per message
 
     /// For an impl that is written as with another crate: rustc quotes this line.
     #[doc(hidden)]
@@ -185,7 +185,7 @@ pub trait Actor: Supervisor + Send {
         non_upper_case_globals,
         reason = "it has the name of another crate's type, so that rustc quotes this line and its comment"
     )]
-    const Arguments: () = (); // the closure that makes the actor has the arguments: `ctx.spawn(name, move || Counter { number: start })`
+    const Arguments: () = (); // the closure that makes it has the arguments: `ctx.spawn(name, move || Counter { number: start })`
 
     /// For an impl that is written as with another crate: rustc quotes this line.
     #[doc(hidden)]
@@ -429,9 +429,9 @@ pub trait Durable: Supervisor {}
 #[diagnostic::on_unimplemented(
     message = "a factory must return an actor or a `Result` of one, not `{Self}`",
     label = "this factory's value is not an actor",
-    note = "an actor has `#[actor]` above its type and above its impl block: `#[actor] struct Feed;` `#[actor] impl Feed {{ .. }}`",
-    note = "a factory does not wait: keep what takes time in a field, such as an `Option`, and fill it in the actor's `#[pre_start] async fn begin(&mut self) -> Result<(), E>`",
-    note = "a pool or a backoff supervisor is spawned with `spawn_with(\"name\", pool.props())`, in an actor's `#[pre_start]` or on the system"
+    note = "if it is a struct or an enum: write `#[actor]` above the type, and above its `impl` block (an empty block will do)",
+    note = "if it is `async`: a factory does not wait, so remove `async`, keep what takes time in a field of the actor, such as an `Option`, and fill it in the actor's `#[pre_start] async fn begin(&mut self) -> Result<(), E>`",
+    note = "if it is the `..Props` of a pattern, such as a pool: remove the `||`, and write `spawn_with(name, Pool::round_robin(4, || Worker).props())` for `spawn(name, || Pool::round_robin(4, || Worker))`"
 )]
 pub trait Built: Send {
     /// The actor that the factory builds.
@@ -483,7 +483,7 @@ where
 
 /// The table of `Self` has a rule for the failure `E`.
 ///
-/// `#[supervise]` writes one impl: for each `E` that [a rule](crate::HasOneRuleFor) names, or for every `E` where the table has
+/// `#[supervise]` writes one impl: for each `E` that [a rule](crate::HasOneRuleAndNoSecondFor) names, or for every `E` where the table has
 /// `on(_)`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no supervision rule for the failure `{E}`",
@@ -492,6 +492,18 @@ where
     note = "if a handler only answers with this error, return it as `Reply<Result<_, {E}>>`: then it is not a failure and needs no rule"
 )]
 pub trait Decides<E: ?Sized> {}
+
+/// [`Decides`], for an error that no handler answers with: that of a hook, or of the runtime. A trait of its own, so that its message
+/// does not speak of answers.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no supervision rule for the failure `{E}`",
+    label = "this child can fail with `{E}`, and `{Self}` does not say what happens then",
+    note = "add a rule: `#[supervise(.., on({E}) = Restart)]` on `{Self}` (or `Resume`, `Stop`, `Escalate`)"
+)]
+pub trait DecidesUnasked<E: ?Sized> {}
+
+#[diagnostic::do_not_recommend]
+impl<P: Decides<E>, E: ?Sized> DecidesUnasked<E> for P {}
 
 /// Stands for failed starts in [`Decides`], as `InitializationFailed` in a rule does: a child may escalate the failed start of one of
 /// its own children, with an error of any type. Rule [3.9](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-3.9).
@@ -517,7 +529,7 @@ impl<P, E: FactoryErrorDecidedBy<P>> DecidedBy<P> for FailsWith<E> {}
     message = "`{P}` has no supervision rule for the failure `{Self}` of a factory or a task",
     label = "the factory (or the task) returns `Result<_, {Self}>`, and `{P}` does not say what happens after an `Err`",
     note = "add a rule: `#[supervise(.., on({Self}) = Restart)]` on `{P}` (or `Resume`, `Stop`, `Escalate`)",
-    note = "a factory that cannot fail returns the actor and no `Result`"
+    note = "a factory (or a task) that cannot fail returns no `Result`"
 )]
 pub trait FactoryErrorDecidedBy<P> {}
 

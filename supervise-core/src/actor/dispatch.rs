@@ -183,7 +183,12 @@ pub(crate) fn woke_a_cell() {
 pub(crate) fn start(system: &SystemCore, future: impl Future<Output = ()> + Send + 'static) -> AbortHandle {
     #[cfg(feature = "testkit")]
     let future = super::activity::Counted::new(system.activity(), future);
-    system.runtime().spawn(future).abort_handle()
+    spawn(system.runtime(), Box::pin(future))
+}
+
+/// Takes a boxed future, so that a task of tokio's is compiled once and not once for each future.
+fn spawn(runtime: &Handle, future: Pin<Box<dyn Future<Output = ()> + Send>>) -> AbortHandle {
+    runtime.spawn(future).abort_handle()
 }
 
 impl Dispatcher {
@@ -439,12 +444,14 @@ impl Resident {
         work: impl Fn(&Dispatcher, &mut TaskContext<'_>) -> Poll<()> + Send + Sync + 'static,
     ) {
         let mut resident = Self { system: Arc::clone(system), finished: false };
-        let task = system.runtime().spawn(async move {
+        let resides = async move {
             poll_fn(|cx| work(resident.system.dispatcher(), cx)).await;
             resident.finish();
-        });
+        };
+        let task = spawn(system.runtime(), Box::pin(resides));
         #[cfg(all(feature = "durable", feature = "testkit"))]
-        system.dies(task.abort_handle());
+        system.dies(task);
+        #[cfg(not(all(feature = "durable", feature = "testkit")))]
         drop(task);
     }
 

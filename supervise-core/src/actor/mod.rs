@@ -52,7 +52,7 @@ pub use self::death_watch::{AnyActor, Terminated};
 #[cfg(feature = "durable")]
 pub use self::definition::Durable;
 pub use self::definition::{
-    Actor, Built, DEFAULT_STOP_TIMEOUT, DecidedBy, Decides, DecidesAll, DeclarationDecidedBy,
+    Actor, Built, DEFAULT_STOP_TIMEOUT, DecidedBy, Decides, DecidesAll, DecidesUnasked, DeclarationDecidedBy,
     EscalatedErrorDecidedBy, EscalationsDecidedBy, FactoryErrorDecidedBy, FailsWith, FailuresDecidedBy,
     InitializationFailed, NeverFails, NeverRestarts, RefOf, Ruled, SupervisedBy, Supervisor, WatchableBy, Watches,
     WatchesAny,
@@ -73,11 +73,14 @@ pub use self::request::{
     Ask, AskError, AskTimeout, AskWithin, AwaitedInAnAsyncBlock, CircuitOpen, Ordinary, Request, SendError,
     SendErrorReason, Transient,
 };
-pub use self::rules::{HasOneRuleFor, HasOneSpellingAndWholeTypeLastFor, HasOneSpellingFor};
+pub use self::rules::{
+    HasOneRuleAndNoSecondFor, HasOneSpellingForTheTypeInAllRules,
+    HasOneSpellingForTheTypeInAllRulesAndTheWholeTypeLast,
+};
 #[cfg(feature = "durable")]
 pub use self::stored::{Asking, Keyed, Sender};
 pub use self::system::{ActorSystem, ActorSystemBuilder, RuntimeGone, StartError};
 pub use self::table::{
-    AddRuleFor, DecidesByOuterType, DefaultTable, StoppingTable, SupervisionTable, TotalTable, Unchecked,
+    AddRule, DefaultTable, HasARuleFor, StoppingTable, SupervisionTable, TotalTable, Unchecked,
 };
 pub use self::work::{Task, TaskOutput, Work, WorkId};

@@ -139,7 +139,7 @@ pub struct Reply<T>(pub T);
 /// [`AskError::Unanswered`](crate::AskError::Unanswered).
 /// Rules [19.1](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-19.1) to
 /// [19.4](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-19.4).
-#[must_use = "the asker waits for an answer: call `answer`, or keep the slot"]
+#[must_use = "the asker waits for an answer: write `reply.answer(value);` with a value of the type in `ReplyTo<..>` (it returns nothing), or keep the slot in a field of the actor to answer later"]
 pub struct ReplyTo<T>(Option<Arc<Slot<T>>>);
 
 impl<T> ReplyTo<T> {
@@ -183,7 +183,8 @@ impl<T: Send + 'static> ReplyTo<T> {
     }
 
     /// Sends the reply to the asker, if there is one. If the asker has given up, the reply is dropped.
-    pub fn answer(mut self, value: T) {
+    #[rustfmt::skip] // rustc quotes the line with its comment
+    pub fn answer(mut self, value: T) { // the value has the type in `ReplyTo<..>`; a slot takes one answer
         match self.0.take() {
             Some(slot) => slot.put(Ok(value)),
             None => drop_contained(value),

@@ -6,6 +6,7 @@
 //!
 //! Rules 1.5, 1.7, 19.2, 19.5, 19.6 and 19.8.
 
+mod error;
 mod not_a_future;
 mod within;
 
@@ -13,12 +14,12 @@ use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::marker::PhantomData;
 use std::pin::{Pin, pin};
-use std::sync::{Mutex, PoisonError};
 use std::task::{Context as TaskContext, Poll, Waker};
 use std::time::Duration;
 
 use tokio::task::coop::consume_budget;
 
+pub use self::error::{AskError, CircuitOpen, SendError, SendErrorReason};
 pub use self::not_a_future::AwaitedInAnAsyncBlock;
 pub use self::within::{AskTimeout, AskWithin};
 
@@ -30,8 +31,6 @@ use crate::actor::reply::{Answer, ReplyTo, drop_because};
 #[cfg(feature = "durable")]
 use crate::actor::stored;
 use crate::actor::waits_for::{self, Asking};
-use crate::base::ActorPath;
-use crate::failure::Failure;
 use crate::mailbox::Pushed;
 use crate::observe::DeadLetterReason;
 
@@ -445,201 +444,5 @@ impl How {
 impl<A: Actor, T> fmt::Debug for Ask<'_, A, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Ask").finish_non_exhaustive()
-    }
-}
-
-/// The actor did not accept a message. Holds the message. It is `Send` and `Sync` for every message type, so that `?`
-/// converts it into any boxed error.
-pub struct SendError<M> {
-    /// Never locked: the mutex makes the error `Sync` even if the message is not.
-    message: Mutex<M>,
-    reason: SendErrorReason,
-}
-
-/// Why an actor did not accept a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum SendErrorReason {
-    /// The actor has stopped. A retry cannot help.
-    #[error("the actor has stopped")]
-    Stopped,
-    /// The bounded mailbox is full. A retry may help; `send().await` waits for room.
-    #[error("the actor's mailbox is full")]
-    MailboxFull,
-    /// The ref is of a keyed child that was passivated. The message needs a new child, and there are as many as their limit allows.
-    /// A retry may help.
-    /// Rule [18.10](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-18.10).
-    #[error("there are as many keyed children as their `limit` allows")]
-    TooManyChildren,
-    /// The durable mailbox has not accepted the message: it cannot be encoded, or the store failed.
-    /// Rule [27.2](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.2).
-    #[cfg(feature = "durable")]
-    #[error("the durable mailbox did not accept the message")]
-    NotAccepted,
-    /// The actor's node was given up (feature `remote`). A ref of a new association may reach the actor.
-    #[error("the actor's node was given up")]
-    Unreachable,
-}
-
-impl<M> SendError<M> {
-    pub(crate) fn new(message: M, reason: SendErrorReason) -> Self {
-        Self { message: Mutex::new(message), reason }
-    }
-
-    /// Why the actor did not accept the message.
-    pub fn reason(&self) -> SendErrorReason {
-        self.reason
-    }
-
-    /// The message.
-    pub fn into_message(self) -> M {
-        self.message.into_inner().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl<M> fmt::Display for SendError<M> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.reason, f)
-    }
-}
-
-// Not derived, because messages need not be `Debug`.
-impl<M> fmt::Debug for SendError<M> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SendError").field("reason", &self.reason).finish_non_exhaustive()
-    }
-}
-
-impl<M> std::error::Error for SendError<M> {}
-
-/// Why an ask got no reply.
-#[derive(Debug, Clone, thiserror::Error)]
-#[non_exhaustive]
-pub enum AskError {
-    /// The message made the actor fail. Or another message did, while the actor held the asker's reply slot (rules 19.3, 19.4) or
-    /// handled both in one batch (rule 23.2). [`Failure::during`] says in which handler it failed.
-    #[error("the actor failed: {0}")]
-    Failed(#[source] Failure),
-    /// The actor stopped before it answered: it was stopped, or it stopped itself.
-    #[error("the actor stopped before it answered")]
-    Stopped,
-    /// The actor stopped before it answered, because of a failure. This message did not necessarily cause it: [`Failure::during`] says
-    /// in which handler or hook the actor failed. The actor could not start, its supervisor stopped it, or its restart limit was
-    /// reached: [`ActorRef::end_reason`] says which.
-    /// Rule [1.5](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-1.5).
-    #[error("the actor stopped before it answered, because of a failure{place}: {0}", place = place(.0))]
-    StoppedByFailure(#[source] Failure),
-    /// The actor was restarted before it answered, because of another actor's failure, and lives on. Its handler was dropped at the stop
-    /// timeout, so the message may have been handled in part.
-    /// Rule [6.1](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-6.1).
-    #[error("the actor was restarted before it answered, because of another actor's failure")]
-    Interrupted,
-    /// No answer will come: the reply slot ([`ReplyTo`]) was dropped without one.
-    #[error("nobody answers: the reply slot was dropped")]
-    Unanswered,
-    /// The bounded mailbox had no room.
-    #[error("the actor's mailbox is full")]
-    MailboxFull,
-    /// The ref is of a keyed child that was passivated. The message needs a new child, and there are as many as their limit allows.
-    /// The message was not sent.
-    /// Rule [18.10](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-18.10).
-    #[error("there are as many keyed children as their `limit` allows")]
-    TooManyChildren,
-    /// No reply came in time.
-    #[error("{0}")]
-    Timeout(Box<AskTimeout>),
-    /// A handler or hook awaited an answer of its own actor. The actor could answer only after that handler or hook returns, so
-    /// the message was not sent.
-    #[error("{0} asked itself: it cannot answer before the handler that awaits the answer returns")]
-    AskedItself(Box<ActorPath>),
-    /// Each of these actors awaits an answer of the next, in a handler or hook, and the last one would await an answer of the
-    /// first. None of these answers could come, so the message was not sent. Only builds with debug assertions or with the
-    /// feature `testkit` detect this. In other builds, such asks wait until a timeout ends one of them.
-    /// Rule [19.7](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-19.7).
-    #[error("a circle of asks: {}, and the last one would wait for the first", chain(.0))]
-    AskedInCircle(Box<[ActorPath]>),
-    /// The actor is suspended, and restarts or stops only after the code that asks has returned: both are declared children of one
-    /// supervisor, which restarts or stops them one after another. The message waits in the mailbox and may still be handled.
-    /// Rule [14.8](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-14.8).
-    #[error("{0} is suspended until the code that asks it has returned")]
-    HeldUp(Box<ActorPath>),
-    /// The actor's circuit breaker refuses messages, because the actor is down
-    /// ([`CircuitBreaker`](crate::pattern::CircuitBreaker)).
-    #[error("{0}")]
-    CircuitOpen(Box<CircuitOpen>),
-    /// The actor's durable mailbox has not accepted the message.
-    /// Rule [27.2](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.2).
-    #[cfg(feature = "durable")]
-    #[error("{0}")]
-    NotAccepted(#[source] crate::durable::AcceptError),
-    /// The message did not reach the actor, which lives on another node, and was not handled: it cannot travel, the actor's node
-    /// does not understand it, or that node was given up before the message was sent. A retry is safe (feature `remote`,
-    /// rule [26.6](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-26.6)).
-    #[error("the message could not be delivered to another node, and was not handled")]
-    Undeliverable,
-    /// The actor's node was given up before an answer came. The message may have been handled (feature `remote`, rule 26.6).
-    #[error("the connection to the actor's node was lost: the message may have been handled")]
-    ConnectionLost,
-}
-
-/// A circuit breaker refuses messages while its child is down.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{breaker} refuses messages, because its child is down: try again in {retry_after:?}")]
-pub struct CircuitOpen {
-    /// The breaker.
-    pub breaker: ActorPath,
-    /// How long the child still waits for its restart. Zero while the child restarts, and while the breaker
-    /// tries one message.
-    pub retry_after: Duration,
-}
-
-fn place(failure: &Failure) -> String {
-    failure.during().map(|during| format!(" in `{during}`")).unwrap_or_default()
-}
-
-fn chain(circle: &[ActorPath]) -> String {
-    let names: Vec<_> = circle.iter().skip(1).chain(circle.first()).map(ToString::to_string).collect();
-    names.join(" waits for ")
-}
-
-impl AskError {
-    /// Whether the actor has stopped, whatever the reason: [`Stopped`](Self::Stopped) or
-    /// [`StoppedByFailure`](Self::StoppedByFailure). A retry cannot help.
-    pub fn has_stopped(&self) -> bool {
-        matches!(self, Self::Stopped | Self::StoppedByFailure(_))
-    }
-
-    /// The actor's failure, if one is the reason: [`Failed`](Self::Failed) or [`StoppedByFailure`](Self::StoppedByFailure).
-    pub fn failure(&self) -> Option<&Failure> {
-        match self {
-            Self::Failed(failure) | Self::StoppedByFailure(failure) => Some(failure),
-            Self::Stopped
-            | Self::Interrupted
-            | Self::Unanswered
-            | Self::MailboxFull
-            | Self::TooManyChildren
-            | Self::Timeout(_)
-            | Self::AskedItself(_)
-            | Self::AskedInCircle(_)
-            | Self::HeldUp(_)
-            | Self::CircuitOpen(_)
-            | Self::Undeliverable
-            | Self::ConnectionLost => None,
-            #[cfg(feature = "durable")]
-            Self::NotAccepted(_) => None,
-        }
-    }
-}
-
-impl From<SendErrorReason> for AskError {
-    fn from(reason: SendErrorReason) -> Self {
-        match reason {
-            SendErrorReason::Stopped => Self::Stopped,
-            SendErrorReason::MailboxFull => Self::MailboxFull,
-            SendErrorReason::TooManyChildren => Self::TooManyChildren,
-            #[cfg(feature = "durable")]
-            SendErrorReason::NotAccepted => Self::NotAccepted(crate::durable::AcceptError::StoreDown("".into())),
-            SendErrorReason::Unreachable => Self::Undeliverable,
-        }
     }
 }

@@ -22,10 +22,10 @@ macro_rules! rules {
 
 rules! {
     /// The table of `Self` has a rule for the error `E`. In this table, each rule is for a whole type.
-    HasOneRuleFor
+    HasOneRuleAndNoSecondFor
     /// The table of `Self` has rules for the error `E`. This table has rules for variants, or with guards.
-    HasOneSpellingFor
+    HasOneSpellingForTheTypeInAllRules
     /// The table of `Self` has rules for the error `E`. In this table, a rule for a whole type stands before one for a variant, or with a
     /// guard.
-    HasOneSpellingAndWholeTypeLastFor
+    HasOneSpellingForTheTypeInAllRulesAndTheWholeTypeLast
 }

@@ -19,9 +19,9 @@ use crate::supervision::{ChildInfo, Directive, Strategy, default_decider, stoppi
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a supervision table",
     label = "a table is a unit struct with `#[supervise(..)]` and without `#[actor]`",
-    note = "write `#[supervise(one_for_one(max_retries = 3), on(_) = Restart)]` above a unit struct, and name that struct here",
-    note = "the table of an actor is the actor's alone: move it to `#[supervise(..)] struct {Self}Table;`, and write `#[supervise(table = {Self}Table)]` on each actor that uses it",
-    note = "a table that reads `self.…` cannot be shared: write constants in `{Self}Table`, or give this actor the fields that the table reads and a copy of the table"
+    note = "if `{Self}` is a unit struct without `#[actor]`: write its table above it, `#[supervise(one_for_one(max_retries = 3), on(_) = Restart)] struct {Self};`",
+    note = "if `{Self}` is an actor whose table has no `self.`: move the table to `#[supervise(..)] struct {Self}Table;`, and write `#[supervise(table = {Self}Table)]` below the `#[actor]` of `{Self}`, and here",
+    note = "if `{Self}` is an actor whose table has a `self.`: such a table is not shared, so write a copy of it here, in place of `table = {Self}`, and give this actor the fields that it reads"
 )]
 pub trait SupervisionTable: 'static {
     /// Which children a failure affects, and how many restarts are granted.
@@ -47,10 +47,14 @@ pub trait SupervisionTable: 'static {
     }
 }
 
-/// An error as the rules for its type match it. If they leave a variant out, rustc says that `AddRuleFor(&DbError::Gone)` is not covered, and
-/// quotes the line below with its comment. Rustc always adds a help about match arms.
+/// An error as the rules for its type match it. If they leave a variant out, rustc says that `AddRule::on(&DbError::Gone)` is not covered, and
+/// quotes the line of the variant with its comment. Rustc always adds a help about match arms.
 #[derive(Debug)]
-pub struct AddRuleFor<'e, E>(pub &'e E); // add `on(MyError::Variant) = Stop` for each, or `on(MyError) = Stop` behind them for all
+#[allow(non_camel_case_types, reason = "rustc prints it as the rule that the user should add")]
+pub enum AddRule<'e, E> {
+    /// An error for which there is perhaps no rule.
+    on(&'e E), // add `on(MyError::Variant) = Stop` for each, or `on(MyError) = Stop` behind the other rules for all
+}
 
 /// [`Decides`], for an error that may have another inside it. A trait of its own, so that its message can say so.
 #[diagnostic::on_unimplemented(
@@ -59,10 +63,10 @@ pub struct AddRuleFor<'e, E>(pub &'e E); // add `on(MyError::Variant) = Stop` fo
     note = "a rule sees the error that a handler returns, not an error inside it: to have the rules for `io::Error` decide, let the handler return `Result<_, io::Error>`",
     note = "or add `on({E}) = Restart` (or `Resume`, `Stop`, `Escalate`) to `#[supervise(..)]` on `{Self}`; above it, `on({E} if |error| error.is::<std::io::Error>()) = Resume` decides by the error inside"
 )]
-pub trait DecidesByOuterType<E> {}
+pub trait HasARuleFor<E> {}
 
 #[diagnostic::do_not_recommend]
-impl<P: Decides<E>, E> DecidesByOuterType<E> for P {}
+impl<P: Decides<E>, E> HasARuleFor<E> for P {}
 
 /// A table that decides every failure, because it has an `on(_)` or no rules at all.
 #[diagnostic::on_unimplemented(

@@ -21,7 +21,6 @@ mod context;
 mod items;
 mod task;
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
@@ -35,7 +34,7 @@ use crate::actor::definition::Actor;
 #[cfg(feature = "stream")]
 use crate::actor::definition::Supervisor;
 use crate::actor::dispatch;
-use crate::base::{Payload, UserValue, contained, contained_async};
+use crate::base::{Payload, StartOrder, UserValue, contained, contained_async};
 use crate::failure::Failure;
 
 pub use self::context::Work;
@@ -160,12 +159,12 @@ impl<A: Actor> Works<A> {
         let due = AnswerDue::of(&actor);
         let notifier = self.notifier(actor);
         let id = notifier.id;
-        let cancel = notifier.clone().drive(async move {
+        let cancel = notifier.clone().drive(Box::pin(async move {
             let output = contained_async(future).await;
             // If the work was cancelled, the receiver is gone.
             let _cancelled = sender.send(judged(output, judge));
             notifier.notify();
-        });
+        }));
         self.insert(id, Once::boxed(cancel, due, outcome, into_message));
         id
     }
@@ -199,7 +198,7 @@ impl<A: Actor> Works<A> {
 
 impl<A: Actor> fmt::Debug for Works<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.places.by_id.keys()).finish()
+        f.debug_set().entries(self.places.by_id.iter().map(|(id, _)| WorkId(id))).finish()
     }
 }
 
@@ -215,24 +214,24 @@ fn judged<O, T>(output: Result<O, Payload>, judge: Judge<O, T>) -> Outcome<T> {
 #[derive(Debug, Default)]
 struct Places {
     /// In the order in which they were started, which is the order in which they are cancelled.
-    by_id: BTreeMap<WorkId, usize>,
+    by_id: StartOrder<u64, usize>,
     gaps: Vec<usize>,
 }
 
 impl Places {
     fn of(&self, id: WorkId) -> Option<usize> {
-        self.by_id.get(&id).copied()
+        self.by_id.get(id.0).copied()
     }
 
     /// The place for a new piece of work: a gap, or behind all others.
     fn add(&mut self, id: WorkId) -> usize {
         let at = self.gaps.pop().unwrap_or(self.by_id.len());
-        self.by_id.insert(id, at);
+        self.by_id.push(id.0, at);
         at
     }
 
     fn remove(&mut self, id: WorkId) -> Option<usize> {
-        let at = self.by_id.remove(&id)?;
+        let at = self.by_id.remove(id.0)?;
         self.gaps.push(at);
         if self.by_id.is_empty() {
             self.gaps = Vec::new();
@@ -242,7 +241,7 @@ impl Places {
 
     fn remove_all(&mut self) -> Vec<usize> {
         self.gaps = Vec::new();
-        std::mem::take(&mut self.by_id).into_values().collect()
+        std::mem::take(&mut self.by_id).iter().map(|(_, at)| *at).collect()
     }
 }
 
@@ -265,8 +264,8 @@ impl Notifier {
     }
 
     /// Runs a future as a task of tokio's.
-    fn drive(self, future: impl Future<Output = ()> + Send + 'static) -> Cancel {
-        let body = Body::new(Box::pin(future) as BoxedFuture);
+    fn drive(self, future: BoxedFuture) -> Cancel {
+        let body = Body::new(future);
         let task = dispatch::start(&self.actor.core().system, Driver::new(&body));
         Cancel::new(body, task)
     }

@@ -8,6 +8,7 @@
 mod batch;
 mod compiler_hints;
 pub mod migration_hints;
+mod named_error;
 mod plain_reply;
 mod protocol;
 mod settings;
@@ -32,6 +33,7 @@ use crate::keyed::{ChildKey, Children, ChildrenProps};
 
 pub use batch::*;
 pub use compiler_hints::*;
+pub use named_error::*;
 pub use plain_reply::*;
 pub use protocol::*;
 pub use settings::*;
@@ -79,7 +81,7 @@ pub fn reply_to<A: Actor, T: Sendable>(ctx: &mut Context<A>) -> ReplyTo<T> {
 #[diagnostic::on_unimplemented(
     message = "a handler that takes its reply slot cannot return a value",
     label = "the slot brings the reply",
-    note = "return nothing, or a `Result<(), ..>` whose `Err` fails the actor"
+    note = "remove the return type, and answer with `reply.answer(value);` (or return a `Result<(), ..>`, with `Ok(())` at the end, if an `Err` should fail the actor)"
 )]
 pub trait NothingBesideTheSlot {}
 
@@ -259,6 +261,7 @@ where
     message = "an actor cannot fail with `{Self}`",
     label = "this is not an error that can be sent to the parent",
     note = "an error implements `std::error::Error + Send + Sync + 'static`: use one such as `std::io::Error`, or write a type of your own, `#[derive(Debug, thiserror::Error)] #[error(\"..\")] struct MyError;`",
+    note = "if a handler only answers with it and has not failed, let the handler return `Reply<Result<_, {Self}>>`, in which any type will do",
     note = "a boxed error says so: write `Box<dyn Error + Send + Sync>` for `Box<dyn Error>`"
 )]
 pub trait ErrorValue: fmt::Display + Into<Box<dyn Error + Send + Sync>> + Send + Sync + 'static {}
@@ -291,8 +294,8 @@ pub const fn exponential_backoff() {}
 #[diagnostic::on_unimplemented(
     message = "the closure of `#[child(..)]` must return a factory: another closure, which runs at each restart of the child",
     label = "this does not return a closure, or one that can run only once",
-    note = "an actor is not a factory: write `#[child(|_| || Reader::new())]` for `#[child(|_| Reader::new())]`",
-    note = "a closure that moves a captured value into the actor can run only once: clone inside it, `|this| {{ let config = this.config.clone(); move || Reader {{ config: config.clone() }} }}`"
+    note = "a closure that moves a captured value into the actor can run only once: clone inside it, `|this| {{ let config = this.config.clone(); move || Reader {{ config: config.clone() }} }}`",
+    note = "an expression that makes the actor itself needs a `||` before it: write `#[child(|_| || Reader::new())]` for `#[child(|_| Reader::new())]`"
 )]
 pub trait ChildFactory: Factory {}
 

@@ -71,7 +71,7 @@ impl<T> PlainKind for &Probe<T> {}
     message = "this handler returns a `Result` under another name",
     label = "does an error fail the actor, or is it the answer?",
     note = "if the actor's parent should decide about the error, by its rules, write the type as `Result<..>`",
-    note = "if the caller should get the error, and the actor goes on, return `Reply<..>`"
+    note = "if the caller should get the error, and the actor goes on, return `Reply<..>`: write `Reply(value)` for each value that the handler returns"
 )]
 pub trait NotAResult {}
 
@@ -84,7 +84,7 @@ impl NotAResult for Plain {}
     message = "this handler's reply contains a `Result` whose error does not fail the actor",
     label = "does an error fail the actor, or is it the answer?",
     note = "if the actor's parent should decide about the error, by its rules, return `Result<Option<..>, E>`",
-    note = "if the caller should get the error, and the actor goes on, return `Reply<Option<..>>`"
+    note = "if the caller should get the error, and the actor goes on, return `Reply<Option<..>>`: write `Reply(value)` for each value that the handler returns"
 )]
 pub trait NoResultInside {}
 
@@ -96,7 +96,7 @@ impl NoResultInside for Plain {}
 #[diagnostic::on_unimplemented(
     message = "this handler replies with a future, whose error does not fail the actor",
     label = "the actor does not await what the handler returns",
-    note = "write the handler as `async fn` and `.await` the future in it; to answer with the future itself, return `Reply<..>`"
+    note = "write the handler as `async fn` and `.await` the future in it; to answer with the future itself, return `Reply<..>`, and write `Reply(future)` for the value"
 )]
 pub trait NotAFuture {}
 

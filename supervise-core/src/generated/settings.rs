@@ -9,7 +9,10 @@ pub use crate::actor::configuration::{exponential, give_up_after, linear, positi
 /// A duration that must not be zero.
 #[track_caller]
 pub const fn constant_length(value: Duration) -> Duration {
-    assert!(!value.is_zero(), "this duration must be longer than zero");
+    assert!(
+        !value.is_zero(),
+        "this duration must be longer than zero: give the constant a longer one, such as `Duration::from_secs(60)`"
+    );
     value
 }
 

@@ -7,47 +7,47 @@
 use std::time::Duration;
 
 /// The setting `max_retries`.
-pub const fn max_retries(value: u32) -> u32 { // give the field or the constant the type `u32`, or convert it here
+pub const fn max_retries(value: u32) -> u32 { // write `10`, or give the constant or the field the type `u32`
     value
 }
 
 /// The setting `within`.
-pub const fn within(value: Duration) -> Duration { // give the field or the constant the type `Duration`, or convert it here
+pub const fn within(value: Duration) -> Duration { // write `Duration::from_secs(60)` or `"60s"`, or give the constant or the field the type `Duration`
     value
 }
 
 /// The setting `window`.
-pub const fn window(value: Duration) -> Duration { // give the field or the constant the type `Duration`, or convert it here
+pub const fn window(value: Duration) -> Duration { // write `Duration::from_secs(60)` or `"60s"`, or give the constant or the field the type `Duration`
     value
 }
 
 /// The setting `min`.
-pub const fn min(value: Duration) -> Duration { // give the field or the constant the type `Duration`, or convert it here
+pub const fn min(value: Duration) -> Duration { // write `Duration::from_secs(60)` or `"60s"`, or give the constant or the field the type `Duration`
     value
 }
 
 /// The setting `max`.
-pub const fn max(value: Duration) -> Duration { // give the field or the constant the type `Duration`, or convert it here
+pub const fn max(value: Duration) -> Duration { // write `Duration::from_secs(60)` or `"60s"`, or give the constant or the field the type `Duration`
     value
 }
 
 /// The setting `initial`.
-pub const fn initial(value: Duration) -> Duration { // give the field or the constant the type `Duration`, or convert it here
+pub const fn initial(value: Duration) -> Duration { // write `Duration::from_secs(60)` or `"60s"`, or give the constant or the field the type `Duration`
     value
 }
 
 /// The setting `reset_after`.
-pub const fn reset_after(value: Duration) -> Duration { // give the field or the constant the type `Duration`, or convert it here
+pub const fn reset_after(value: Duration) -> Duration { // write `Duration::from_secs(60)` or `"60s"`, or give the constant or the field the type `Duration`
     value
 }
 
 /// The setting `give_up_after`.
-pub const fn give_up_after(value: Duration) -> Duration { // give the field or the constant the type `Duration`, or convert it here
+pub const fn give_up_after(value: Duration) -> Duration { // write `Duration::from_secs(60)` or `"60s"`, or give the constant or the field the type `Duration`
     value
 }
 
 /// The setting `idle`.
-pub const fn idle(value: Duration) -> Duration { // give the field or the constant the type `Duration`, or convert it here
+pub const fn idle(value: Duration) -> Duration { // write `Duration::from_secs(60)` or `"60s"`, or give the constant or the field the type `Duration`
     value
 }
 

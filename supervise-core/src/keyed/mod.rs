@@ -43,6 +43,8 @@ use crate::actor::{
 use crate::base::ActorPath;
 use crate::failure::Failure;
 use crate::mailbox::MailboxKind;
+#[cfg(feature = "remote")]
+use crate::shutdown::stopped;
 use crate::shutdown::{NotStopped, drained_within};
 use crate::supervision::{ChildInfo, HowEnded};
 
@@ -214,6 +216,21 @@ impl<K: ChildKey, C: Actor> Children<K, C> {
                 visit(seat.key(), child);
             }
         }
+    }
+
+    /// Lets the child of this key, if there is one, handle what it was sent, and stops it. Messages in its stash become dead letters.
+    #[cfg(feature = "remote")]
+    pub(crate) fn drain(&self, key: &K) {
+        let map = self.map();
+        if let Some(seat) = map.find(map.hash(key), key) {
+            seat.drain();
+        }
+    }
+
+    /// [`stop`](Self::stop), and waits until all children and their parent have ended.
+    #[cfg(feature = "remote")]
+    pub(crate) async fn stopped(&self) {
+        stopped(self.map().registry()).await;
     }
 
     /// The path of the children's parent, which is itself a child of the actor that spawned it.

@@ -14,7 +14,7 @@ use std::time::Duration;
 use super::seat::Seat;
 use super::{ChildKey, ChildrenProps};
 use crate::actor::{Actor, AnyActorRef};
-use crate::base::{Hold, UserValue};
+use crate::base::{Hold, UserValue, shrink_map, shrink_queue};
 use crate::failure::Failure;
 use crate::mailbox::MailboxKind;
 
@@ -148,6 +148,7 @@ impl<K: ChildKey, C: Actor> SeatMap<K, C> {
         let Some(is_empty) = bucket.remove(seat) else { return };
         if is_empty {
             seats.by_hash.remove(&seat.hash());
+            shrink_map(&mut seats.by_hash);
         }
         seats.count -= 1;
     }
@@ -177,6 +178,7 @@ impl<K: ChildKey, C: Actor> SeatMap<K, C> {
         let mut seats = self.seats();
         if !seats.closed {
             seats.sweeps.extend(looked_at);
+            shrink_queue(&mut seats.sweeps);
         }
     }
 

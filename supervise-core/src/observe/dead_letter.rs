@@ -34,7 +34,8 @@ pub struct DeadLetter {
 pub enum DeadLetterReason {
     /// The actor had already ended, or it ended while the message was in its mailbox.
     Stopped,
-    /// The bounded mailbox was full, and its overflow setting drops messages.
+    /// The bounded mailbox was full, and its overflow setting drops messages, or the sender's node was given up before there was room
+    /// (feature `remote`).
     MailboxFull,
     /// The message needed a new keyed child, and there were as many children as their limit allows.
     TooManyChildren,

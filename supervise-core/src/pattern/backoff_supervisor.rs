@@ -37,7 +37,7 @@ use super::stand_in::{BackoffSupervisorRef, StandInRef};
 use super::template::{Blueprint, SharedFactory, Template};
 use super::{BlueprintUnder, Decider, decider, system_time};
 use crate::actor::{
-    Actor, ActorRef, AskError, Context, DeciderTable, Decides, DecidesAll, DefaultTable, EndReason,
+    Actor, ActorRef, AskError, Context, DeciderTable, DecidesAll, DecidesUnasked, DefaultTable, EndReason,
     EscalationsDecidedBy, FailuresDecidedBy, NeverFails, Props, RefOf, Ruled, SpawnError, StoppingTable,
     SupervisionTable, Supervisor, Terminated, TypedRef, Unchecked, Visit, drop_because,
 };
@@ -45,8 +45,8 @@ use crate::base::UserValue;
 use crate::failure::Failure;
 use crate::mailbox::MailboxKind;
 use crate::supervision::{
-    Backoff, BackoffCount, ChildInfo, Directive, Growth, Limit, Reset, RestartStatistics, Strategy, Time,
-    default_decider,
+    Attempt, Backoff, BackoffCount, ChildInfo, Directive, Growth, Limit, Permit, Reset, RestartStatistics,
+    Strategy, Time, default_decider,
 };
 
 /// Stands in for one child, and replaces it after a delay that grows each time.
@@ -413,18 +413,20 @@ impl<C: Actor> BackoffSupervisor<C> {
         if count == 1 && limit.within.is_some_and(passed) { 0 } else { count }
     }
 
-    /// Counts one more start of the child. Returns whether it is granted (rule 13.5).
-    #[must_use]
-    fn request_start(&mut self, did_not_start: bool, now: Time) -> bool {
+    /// Counts one more start of the child (rule 13.5).
+    fn request_start(&mut self, did_not_start: bool, now: Time) -> Permit {
         let limit = &self.shared.limit;
         let in_a_row = self.in_a_row(did_not_start, now);
         if in_a_row == 0 {
             self.count.reset();
         }
         let start = did_not_start.then_some(0);
-        !self.count.gives_up(start, &self.shared.backoff, now)
-            && limit.max_retries.is_none_or(|most| in_a_row < most)
-            && (limit.within.is_none() || self.ends.permit(limit, now))
+        if self.count.attempt(start, &self.shared.backoff, now) == Attempt::GiveUp
+            || limit.max_retries.is_some_and(|most| in_a_row >= most)
+        {
+            return Permit::Refused;
+        }
+        if limit.within.is_none() { Permit::Granted } else { self.ends.permit(limit, now) }
     }
 
     /// Lets the child handle what it was sent, and stops with it (rule 13.10).
@@ -449,7 +451,7 @@ impl<C: Actor> BackoffSupervisor<C> {
         };
         let did_not_start = self.shared.did_not_start.swap(false, Ordering::Relaxed);
         let now = system_time(ctx);
-        if again && self.request_start(did_not_start, now) {
+        if again && self.request_start(did_not_start, now) == Permit::Granted {
             let (count, backoff, draw) = (&mut self.count, &self.shared.backoff, fastrand::f64());
             let delay = if did_not_start {
                 count.failed_to_start(0, backoff, now, draw)
@@ -523,7 +525,7 @@ impl<C: Actor> Actor for BackoffSupervisor<C> {
     }
 }
 
-impl<C: Actor, P: Decides<SpawnError>> FailuresDecidedBy<P> for BackoffSupervisor<C> {}
+impl<C: Actor, P: DecidesUnasked<SpawnError>> FailuresDecidedBy<P> for BackoffSupervisor<C> {}
 impl<C: Actor, P: DecidesAll> EscalationsDecidedBy<P> for BackoffSupervisor<C> {}
 
 /// A delayed start. Dropping this cancels it.

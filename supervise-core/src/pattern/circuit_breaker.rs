@@ -32,7 +32,7 @@ use super::stand_in::StandInRef;
 use super::template::Template;
 use super::{Blueprint, BlueprintUnder, Decider, decider};
 use crate::actor::{
-    Actor, ActorRef, AskError, CircuitOpen, Context, DeciderTable, Decides, DecidesAll, DefaultTable,
+    Actor, ActorRef, AskError, CircuitOpen, Context, DeciderTable, DecidesAll, DecidesUnasked, DefaultTable,
     EscalationsDecidedBy, FailuresDecidedBy, NeverFails, Props, Ruled, SpawnError, SupervisionTable, Supervisor,
     Terminated, drop_because,
 };
@@ -360,7 +360,7 @@ impl<C: Actor> Actor for CircuitBreaker<C> {
     }
 }
 
-impl<C: Actor, P: Decides<SpawnError>> FailuresDecidedBy<P> for CircuitBreaker<C> {}
+impl<C: Actor, P: DecidesUnasked<SpawnError>> FailuresDecidedBy<P> for CircuitBreaker<C> {}
 impl<C: Actor, P: DecidesAll> EscalationsDecidedBy<P> for CircuitBreaker<C> {}
 
 impl<C: Actor> fmt::Debug for CircuitBreaker<C> {

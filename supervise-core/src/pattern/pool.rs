@@ -32,7 +32,7 @@ use super::stand_in::StandInRef;
 use super::template::{Blueprint, SharedFactory, Template};
 use super::{Decider, system_time};
 use crate::actor::{
-    Actor, ActorRef, AskError, Context, DeciderTable, Decides, DecidesAll, EscalationsDecidedBy,
+    Actor, ActorRef, AskError, Context, DeciderTable, DecidesAll, DecidesUnasked, EscalationsDecidedBy,
     FailuresDecidedBy, RefOf, Request, Ruled, SpawnError, Supervisor, Terminated, Visit,
 };
 use crate::base::ActorPath;
@@ -40,8 +40,8 @@ use crate::failure::Failure;
 use crate::mailbox::MailboxKind;
 use crate::observe;
 use crate::supervision::{
-    BackoffCount, CREATION_BACKOFF, ChildInfo, Count, Directive, OnLimit, RestartStatistics, RestartType, Scope,
-    Strategy,
+    BackoffCount, CREATION_BACKOFF, ChildInfo, Count, Directive, OnLimit, Permit, RestartStatistics, RestartType,
+    Scope, Strategy,
 };
 
 /// Stands in for several workers of one kind, and supervises them.
@@ -340,7 +340,7 @@ impl<C: Actor> Pool<C> {
 
     fn replace(&mut self, at: usize, ctx: &mut Context<Self>) -> Result<(), Failure> {
         let limit = &self.shared.strategy.limit;
-        if !limit.is_unlimited() && !self.replacements.permit(limit, system_time(ctx)) {
+        if !limit.is_unlimited() && self.replacements.permit(limit, system_time(ctx)) == Permit::Refused {
             return Err(Failure::new(TooManyReplacements { worker: self.workers[at].actor.path() }));
         }
         let (now, unlimited) = (system_time(ctx), limit.is_unlimited());
@@ -444,7 +444,7 @@ impl<C: Actor> Actor for Pool<C> {
     }
 }
 
-impl<C: Actor, P: Decides<TooManyReplacements>> FailuresDecidedBy<P> for Pool<C> {}
+impl<C: Actor, P: DecidesUnasked<TooManyReplacements>> FailuresDecidedBy<P> for Pool<C> {}
 impl<C: Actor, P: DecidesAll> EscalationsDecidedBy<P> for Pool<C> {}
 
 /// The permanent workers of a pool ended by themselves more often than its limit grants. The pool fails with it.

@@ -51,8 +51,9 @@ struct Greets {
     pause: Time,
     /// When the peer was heard last, or the greeting began.
     heard: Time,
-    /// The incarnation that was heard last.
+    /// The incarnation that was heard last, and the newest version of the wire that it speaks.
     peer: Option<Id>,
+    version: u16,
 }
 
 impl Association {
@@ -81,6 +82,16 @@ impl Association {
         self.up().is_some_and(|up| up.queued + up.under_way() < self.settings.window)
     }
 
+    /// Whether the mailbox of this actor of the peer's is full, so that a sender that can wait should.
+    pub fn is_paused(&self, to: Id) -> bool {
+        self.up().is_some_and(|up| up.paused.contains(&to))
+    }
+
+    /// How many actors of the peer's are paused.
+    pub fn paused(&self) -> usize {
+        self.up().map_or(0, |up| up.paused.len())
+    }
+
     /// How many bytes were sent and not acknowledged.
     pub fn under_way(&self) -> u64 {
         self.up().map_or(0, Up::under_way)
@@ -88,13 +99,14 @@ impl Association {
 
     /// Whether nothing waits, and everything that was sent has been processed.
     pub fn is_idle(&self) -> bool {
-        self.up().is_none_or(|up| up.queue.is_empty() && up.under_way() == 0)
+        self.up().is_none_or(|up| up.queue.is_empty() && up.under_way() == 0 && up.paused.is_empty())
     }
 
-    /// How many frames, asks and watches are kept for the peer.
+    /// How many frames, asks, watches and full actors are kept for the peer.
     pub fn kept(&self) -> usize {
         self.up().map_or(0, |up| {
-            up.queue.len() + up.asks.len() + up.answering.len() + up.watching.len() + up.watched.len()
+            let asks = up.asks.len() + up.answering.len();
+            up.queue.len() + asks + up.watching.len() + up.watched.len() + up.holding.len() + up.paused.len()
         })
     }
 
@@ -129,7 +141,7 @@ impl Association {
             }
             Frame::Unwatch { subject, watcher } => up.watching.remove(&(*subject, *watcher)),
             Frame::Ended { subject, watcher, .. } => up.watched.remove(&(*subject, *watcher)),
-            Frame::Tell { .. } | Frame::Note(_) => true,
+            Frame::Tell { .. } | Frame::Note(_) | Frame::Pause { .. } | Frame::Resume { .. } => true,
         };
         if !waits {
             return Err(frame);
@@ -178,6 +190,22 @@ impl Association {
                 }
             }
             Input::Received(packet) => self.received(now, packet, effects),
+            Input::Held { mine, to, bytes } => {
+                if let State::Up(up) = &mut self.state
+                    && up.mine == mine
+                {
+                    up.holds(to, bytes);
+                    self.flush(now, effects);
+                }
+            }
+            Input::Released { mine, to, bytes } => {
+                if let State::Up(up) = &mut self.state
+                    && up.mine == mine
+                {
+                    up.releases(&self.settings, now, (to, bytes), effects);
+                    self.flush(now, effects);
+                }
+            }
             Input::Processed { mine, bytes } => {
                 if let State::Up(up) = &mut self.state
                     && up.mine == mine
@@ -219,7 +247,8 @@ impl Association {
     fn greet(&mut self, now: Time, effects: &mut Vec<Effect>) {
         let mine = self.next_number();
         let pause = self.settings.greet_every;
-        self.state = State::Greeting(Greets { mine, next: now + pause, pause, heard: now, peer: self.there });
+        let greets = Greets { mine, next: now + pause, pause, heard: now, peer: self.there, version: VERSIONS.0 };
+        self.state = State::Greeting(greets);
         effects.push(Effect::Transmit(Packet::Hello { from: self.me.clone(), mine }));
     }
 
@@ -240,7 +269,7 @@ impl Association {
                 } else if let State::Greeting(greets) = &self.state
                     && greets.mine == yours
                 {
-                    self.is_up(now, mine, Some(from.uid), effects);
+                    self.is_up(now, mine, Some(from.uid), from.versions.1, effects);
                 }
             }
             Packet::Frames { to, from, sequence, acknowledged, frames } => {
@@ -248,8 +277,8 @@ impl Association {
                     && greets.mine == to
                 {
                     // The peer is up with this number, which the sender can know only from a welcome.
-                    let peer = greets.peer;
-                    self.is_up(now, from, peer, effects);
+                    let (peer, version) = (greets.peer, greets.version);
+                    self.is_up(now, from, peer, version, effects);
                 }
                 match &mut self.state {
                     State::Up(up) if up.mine == to && up.yours == from => {
@@ -299,6 +328,7 @@ impl Association {
             State::Greeting(greets) => {
                 greets.heard = now;
                 greets.peer = Some(peer.uid);
+                greets.version = peer.versions.1;
                 greets.mine
             }
             State::Up(up) => up.mine,
@@ -307,9 +337,11 @@ impl Association {
         effects.push(Effect::Transmit(Packet::Welcome { from: self.me.clone(), yours, mine }));
     }
 
-    fn is_up(&mut self, now: Time, yours: Number, peer: Option<Id>, effects: &mut Vec<Effect>) {
+    /// `version` is the newest that the peer speaks.
+    fn is_up(&mut self, now: Time, yours: Number, peer: Option<Id>, version: u16, effects: &mut Vec<Effect>) {
         if let State::Greeting(Greets { mine, .. }) = self.state {
-            self.state = State::Up(Box::new(Up::new(mine, yours, peer, now)));
+            let version = version.min(self.me.versions.1);
+            self.state = State::Up(Box::new(Up::new((mine, yours), peer, version, now)));
             effects.push(Effect::Up { mine, yours });
         }
     }
@@ -333,7 +365,7 @@ impl Association {
                 }
                 let owes = up.owes.is_some_and(|since| now >= since + self.settings.acknowledge_within);
                 if owes || now >= up.spoke + self.settings.heartbeat {
-                    up.transmit(now, Vec::new(), effects);
+                    up.transmit(&self.settings, now, Vec::new(), effects);
                 }
             }
         }

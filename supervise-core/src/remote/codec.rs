@@ -28,9 +28,9 @@ use crate::observe::DeadLetterReason;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot travel to another machine: serde cannot write and read it",
     label = "messages and replies of a `remote` actor travel",
-    note = "derive `serde::Serialize` and `serde::Deserialize` for `{Self}`, or keep the handler on its machine: `#[handler(local)]`",
-    note = "for a type of another crate, take one that serde knows, such as `SystemTime` for `Instant`, or a type of your own",
-    note = "the ref of an actor travels if the actor is `remote` too: `#[actor(remote)]` above its impl block"
+    note = "for a type of another crate, take one that serde knows, such as `SystemTime` for `Instant`, or a type of your own; for a type of your own, derive `serde::Serialize` and `serde::Deserialize`",
+    note = "or keep the handler on its machine: `#[handler(local)]`",
+    note = "the ref of an actor travels if the actor is `remote` too: `#[actor(remote)]` in place of `#[actor]` above its impl block"
 )]
 pub trait Travels: Serialize + DeserializeOwned + Send + 'static {}
 

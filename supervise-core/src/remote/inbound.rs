@@ -8,9 +8,10 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use super::association::{Effect, Frame, Input, Number};
 use super::codec::{Arguments, Asked, ok, read, scope};
 use super::depth::is_shallow;
+use super::holding::{Held, Holding};
 use super::link::{Link, Over, Work};
 use super::remote_actor::Delivered;
-use super::wire::{Find, Note, Signal, WireEnd, WireRef, bytes, take_number};
+use super::wire::{Find, Note, Signal, WireEnd, WireRef, take_number};
 use crate::actor::{AnyActorRef, AskError, EndReason, System};
 use crate::observe::{DeadLetterReason, Lost};
 use crate::supervision::{ChildId, HowEnded};
@@ -26,7 +27,7 @@ struct Contract {
 }
 
 pub(super) async fn work(link: Arc<Link>, mut work: UnboundedReceiver<Work>) {
-    let mut contracts = HashMap::new();
+    let (mut contracts, mut holding) = (HashMap::new(), Holding::default());
     while let Some(next) = work.recv().await {
         let mut is_over = false;
         match next {
@@ -35,14 +36,17 @@ pub(super) async fn work(link: Arc<Link>, mut work: UnboundedReceiver<Work>) {
                 link.node().greet_with_names(&link, mine);
             }
             Work::Deliver(mine, frames, bytes) => {
-                let peer = Peer { link: &link, mine };
+                let mut peer = Peer { link: &link, mine, holding: &mut holding };
                 for frame in frames {
                     peer.carry_out(frame, &mut contracts);
                 }
                 link.step(Input::Processed { mine, bytes });
             }
+            Work::Released { mine, to, bytes } => holding.released(&link, mine, to, bytes),
             Work::Over(over) => {
                 contracts.clear();
+                // What came before the verdict comes before its news.
+                holding.over().await;
                 verdict(&link, *over);
                 is_over = true;
             }
@@ -58,16 +62,21 @@ pub(super) async fn work(link: Arc<Link>, mut work: UnboundedReceiver<Work>) {
 struct Peer<'a> {
     link: &'a Arc<Link>,
     mine: Number,
+    holding: &'a mut Holding,
 }
 
 impl Peer<'_> {
-    fn carry_out(&self, frame: Frame, contracts: &mut HashMap<u64, Contract>) {
-        let (link, mine) = (self.link, self.mine);
+    fn carry_out(&mut self, frame: Frame, contracts: &mut HashMap<u64, Contract>) {
+        let (link, mine, bytes) = (self.link, self.mine, frame.size());
         match frame {
-            Frame::Tell { to, body } => self.message(to, &body, None, contracts),
+            Frame::Tell { to, body } => self.message((to, bytes), &body, None, contracts),
             Frame::Ask { to, ask, body } => {
                 let asked = Asked { link: Arc::clone(link), mine, ask };
-                if to == 0 { self.find(&body, &asked) } else { self.message(to, &body, Some(asked), contracts) }
+                if to == 0 {
+                    self.find(&body, &asked);
+                } else {
+                    self.message((to, bytes), &body, Some(asked), contracts);
+                }
             }
             Frame::Answer { ask, body } => {
                 let Some(asker) = link.asker(ask) else { return };
@@ -83,22 +92,30 @@ impl Peer<'_> {
                     subject.send_system(System::Unwatch(watcher));
                 }
             }
-            Frame::Ended { subject, watcher, body } => self.ended(subject, watcher, &body),
+            Frame::Ended { subject, watcher, body } => self.ended(subject, (watcher, bytes), &body),
             Frame::Note(body) => {
                 if let Ok(note) = read::<Note>(&body) {
-                    self.note(note, contracts);
+                    self.note(note, bytes, contracts);
                 }
             }
+            // The association itself carries them out.
+            Frame::Pause { .. } | Frame::Resume { .. } => {}
         }
     }
 
-    fn message(&self, to: u64, body: &[u8], asked: Option<Asked>, contracts: &HashMap<u64, Contract>) {
+    fn message(
+        &mut self,
+        (to, bytes): (u64, u64),
+        body: &[u8],
+        asked: Option<Asked>,
+        contracts: &HashMap<u64, Contract>,
+    ) {
         let node = self.link.node();
         let Some((actor, kind)) = node.reached(to) else {
             if let Some(asked) = asked {
                 asked.fail(&AskError::Stopped);
             }
-            return self.gone(to);
+            return self.link.says_gone(self.mine, to);
         };
         let body = take_number(body);
         if body.is_some_and(|(_, arguments)| arguments.len() > self.link.max_message()) {
@@ -113,16 +130,21 @@ impl Peer<'_> {
             return lost(&actor, DeadLetterReason::Undecodable, asked);
         }
         let arguments = Arguments::new(&contract.arguments, rest, asked);
-        if scope(&node, || (kind.deliver)(&actor, &contract.handler, arguments)) == Delivered::Gone {
-            self.gone(to);
+        let must_wait = self.holding.waits(to);
+        match scope(&node, || (kind.deliver)(&actor, &contract.handler, arguments, must_wait)) {
+            Delivered::Taken => {}
+            Delivered::Gone => self.link.says_gone(self.mine, to),
+            Delivered::Full(held) => self.holding.hold(self.link, self.mine, to, (Held::Message(held), bytes)),
         }
     }
 
-    /// Says that an actor has ended.
-    fn gone(&self, uid: u64) {
-        // An error means that the association is over.
-        let _over = self.link.send(self.mine, Frame::Note(bytes(&Note::Gone { uid })));
-        self.link.flush();
+    /// Does what comes behind the messages that the actor was sent.
+    fn in_turn(&mut self, (to, bytes): (u64, u64), act: impl FnOnce() + Send + 'static) {
+        if self.holding.waits(to) {
+            self.holding.hold(self.link, self.mine, to, (Held::Control(Box::new(act)), bytes));
+        } else {
+            act();
+        }
     }
 
     fn find(&self, body: &[u8], asked: &Asked) {
@@ -145,17 +167,18 @@ impl Peer<'_> {
         proxy.send_system(System::Ended { subject, child: None, how: HowEnded::AlreadyGone });
     }
 
-    fn ended(&self, subject: u64, watcher: u64, body: &[u8]) {
+    fn ended(&mut self, subject: u64, (watcher, bytes): (u64, u64), body: &[u8]) {
         let Ok(end) = read::<WireEnd>(body) else { return self.link.step(Input::Broke) };
         let (how, reason) = (end.how(), end.reason());
         let proxy = proxy_of(self.link, self.mine, subject);
         self.link.gone(subject, &reason);
-        if let Some(watcher) = self.link.node().exported(watcher) {
-            watcher.send_system(System::Ended { subject: proxy, child: None, how });
+        if let Some(actor) = self.link.node().exported(watcher) {
+            let news = move || actor.send_system(System::Ended { subject: proxy, child: None, how });
+            self.in_turn((watcher, bytes), news);
         }
     }
 
-    fn note(&self, note: Note, contracts: &mut HashMap<u64, Contract>) {
+    fn note(&mut self, note: Note, bytes: u64, contracts: &mut HashMap<u64, Contract>) {
         match note {
             Note::Contract { number, actor, handler, arguments } => {
                 contracts.insert(number, Contract { actor, handler, arguments });
@@ -177,8 +200,8 @@ impl Peer<'_> {
                 }
                 match signal {
                     Signal::Stop => actor.stop(),
-                    Signal::Poison => actor.poison(),
-                    Signal::Kill => actor.kill(),
+                    Signal::Poison => self.in_turn((uid, bytes), move || actor.poison()),
+                    Signal::Kill => self.in_turn((uid, bytes), move || actor.kill()),
                 }
             }
             Note::Named { name, actor, is_taken } => {

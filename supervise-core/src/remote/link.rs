@@ -19,6 +19,7 @@ use super::node::NodeCore;
 use super::proxy;
 use super::remote_actor::{Nobody, RemoteActor};
 use super::transport::NodeId;
+use super::waiting::Waiting;
 use super::wire::{Note, bytes, encode};
 use crate::actor::dispatch::Task;
 use crate::actor::{ActorRef, ActorSystem, AnyActorRef, AskError, EndReason};
@@ -42,6 +43,8 @@ pub(super) enum Work {
     Up(Number),
     /// Frames of the peer's, and their bytes.
     Deliver(Number, Vec<Frame>, u64),
+    /// A frame that waited for room in an actor's mailbox waits no more.
+    Released { mine: Number, to: u64, bytes: u64 },
     /// The verdict.
     Over(Box<Over>),
     /// The node has left.
@@ -84,7 +87,9 @@ struct State {
     association: Association,
     kept: Kept,
     /// Proxies that wait for the window.
-    waiting: Vec<Waker>,
+    waiting: Waiting,
+    /// Proxies of actors with full mailboxes, by the actor's uid on its node.
+    paused: HashMap<u64, Vec<Waker>>,
     outbox: VecDeque<Vec<u8>>,
     is_sending: bool,
     /// When the link last looked for asks whose askers have given up.
@@ -127,7 +132,8 @@ impl Link {
         let state = State {
             association,
             kept: Kept::default(),
-            waiting: Vec::new(),
+            waiting: Waiting::default(),
+            paused: HashMap::new(),
             outbox: VecDeque::new(),
             is_sending: false,
             looked_at_asks: Duration::ZERO,
@@ -225,10 +231,12 @@ impl Link {
                     after.is_news = true;
                 }
                 Effect::Deliver { mine, frames, bytes } => self.put(Work::Deliver(mine, frames, bytes)),
+                Effect::Resumed { to } => after.wake.extend(state.paused.remove(&to).into_iter().flatten()),
                 Effect::Verdict { mine, why } => {
                     let kept = take(&mut state.kept);
                     over = Some(Box::new(Over { mine, effects: Vec::new(), kept }));
-                    after.wake.append(&mut state.waiting);
+                    after.wake.extend(state.waiting.all());
+                    after.wake.extend(take(&mut state.paused).into_values().flatten());
                     after.events.push(Event::NodeDown { node: node(), why: word(why) });
                     after.is_news = true;
                 }
@@ -253,7 +261,7 @@ impl Link {
             self.put(Work::Over(over));
         }
         if state.association.is_open() {
-            after.wake.append(&mut state.waiting);
+            after.wake.extend(state.waiting.first());
         }
         after
     }
@@ -334,18 +342,29 @@ impl Link {
 
     // ---- frames ------------------------------------------------------------------------------------------------------
 
-    /// Whether a proxy of this association may write. If it must wait, `waker` is woken when it may.
-    pub(super) fn gate(&self, mine: Number, waker: &Waker) -> Gate {
+    /// Whether the proxy of an actor of this association may write. If it must wait, `waker` is woken when it may.
+    pub(super) fn gate(&self, mine: Number, actor: u64, waker: &Waker) -> Gate {
         let mut state = self.state();
-        if state.association.numbers().is_none_or(|numbers| numbers.0 != mine) {
-            Gate::Over
-        } else if state.association.is_open() {
-            Gate::Open
-        } else {
-            if !state.waiting.iter().any(|waits| waits.will_wake(waker)) {
-                state.waiting.push(waker.clone());
+        let State { association, waiting, paused, .. } = &mut *state;
+        if association.numbers().is_none_or(|numbers| numbers.0 != mine) {
+            return Gate::Over;
+        } else if association.is_paused(actor) {
+            let waiting = paused.entry(actor).or_default();
+            if !waiting.iter().any(|waits| waits.will_wake(waker)) {
+                waiting.push(waker.clone());
             }
-            Gate::Closed
+        } else if association.is_open() {
+            return Gate::Open;
+        } else {
+            waiting.add(waker);
+        }
+        Gate::Closed
+    }
+
+    /// Tells the peer that an actor here has ended.
+    pub(super) fn says_gone(&self, mine: Number, uid: u64) {
+        if self.send(mine, Frame::Note(bytes(&Note::Gone { uid }))).is_ok() {
+            self.flush();
         }
     }
 
@@ -537,7 +556,7 @@ impl Link {
     pub(super) fn shut(&self) {
         let mut state = self.state();
         let kept = take(&mut state.kept);
-        let waiting = take(&mut state.waiting);
+        let waiting = (take(&mut state.waiting), take(&mut state.paused));
         drop(state);
         drop(waiting);
         for answering in kept.answering.values() {

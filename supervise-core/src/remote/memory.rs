@@ -21,7 +21,8 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use super::transport::{BoxFuture, Inbox, NodeId, Transport, TransportError};
+use super::inbox::Inbox;
+use super::transport::{BoxFuture, NodeId, Transport, TransportError};
 
 /// A network in memory. Cheap to clone.
 #[derive(Clone)]

@@ -10,21 +10,24 @@
 // | file | owns |
 // |---|---|
 // | `association` | greeting, order, window, liveness, verdict between two nodes: pure |
-// | `link` | performs the association with one peer; its table of proxies, asks and contracts |
+// | `link`, `waiting` | performs the association with one peer; its table of proxies, asks and contracts; who waits for the window |
 // | `inbound` | carries out what the peer sent |
+// | `holding` | messages of the peer's that wait for room in full mailboxes here |
 // | `proxy` | the future of a cell that stands for a remote actor |
 // | `node` | [`Node`]: joining, finding, what was handed out; one task per node that listens to the engine and the clock |
 // | `names` | the registry |
 // | `codec`, `depth`, `wire` | messages and packets as bytes |
 // | `refs` | refs in messages |
 // | `remote_actor` | [`RemoteActor`] |
-// | `transport`, `memory` | the engine's trait, and an engine in memory for tests |
+// | `transport`, `inbox`, `memory` | the engine's trait, what it hears, and an engine in memory for tests |
 
 #[doc(hidden)]
 pub mod association;
 mod codec;
 mod depth;
+mod holding;
 mod inbound;
+mod inbox;
 mod link;
 #[cfg(feature = "testkit")]
 pub mod memory;
@@ -36,12 +39,14 @@ mod remote_actor;
 #[cfg(all(test, feature = "testkit"))]
 mod tests;
 mod transport;
+mod waiting;
 mod wire;
 
 pub(crate) use self::codec::message_pack;
 pub use self::codec::{Arguments, Codec, Outgoing, RemoteHandler, Travels, Undecodable, Unsendable, codec};
+pub use self::inbox::Inbox;
 pub use self::names::{Listing, RegisterError};
 pub use self::node::{FindError, JoinError, Node, NodeBuilder};
 pub use self::remote_actor::RemoteActor;
 pub(crate) use self::remote_actor::push;
-pub use self::transport::{BoxFuture, Inbox, NodeId, Transport, TransportError};
+pub use self::transport::{BoxFuture, NodeId, Transport, TransportError};

@@ -19,7 +19,7 @@ use tokio::sync::{Notify, watch};
 use self::builder::Limits;
 use self::drive::drive;
 use self::exports::Exports;
-use super::association::{Association, Greeting, Settings, VERSIONS};
+use super::association::{Association, Greeting, VERSIONS};
 use super::inbound;
 use super::link::Link;
 use super::names::Names;
@@ -117,6 +117,15 @@ impl Node {
         self.0.all_links().iter().map(|link| link.waiting_asks()).sum()
     }
 
+    pub(crate) fn system(&self) -> &ActorSystem {
+        &self.0.system
+    }
+
+    /// How many asks of this node may be under way at a peer with the same settings.
+    pub(crate) fn limit(&self) -> usize {
+        self.0.limits.association.asks
+    }
+
     pub(super) fn core_of(core: &Core) -> Option<Arc<NodeCore>> {
         ActorSystem::of(core).node().map(|node| node.0)
     }
@@ -148,10 +157,8 @@ impl NodeCore {
         self.limits.message
     }
 
-    /// The size in bytes that a packet of a peer with the same limits never exceeds: a packet has many frames, or one large frame.
     fn max_packet(&self) -> u64 {
-        let Settings { window, packet, .. } = self.limits.association;
-        window.max(self.limits.message as u64).max(packet) + packet
+        self.limits.packet()
     }
 
     pub(super) fn max_refs(&self) -> usize {

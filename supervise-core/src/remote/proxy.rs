@@ -1,9 +1,9 @@
 //! The cell of an actor of another node, and the future that runs it: it writes messages into frames.
 //!
-//! While the window of the association is closed, it does not take its user lane. So a full proxy refuses messages or lets senders
-//! wait as any bounded mailbox does (rule 1.6).
+//! While the window of the association is closed or the actor's own mailbox is full, it does not take its user lane. So a full proxy
+//! refuses messages or lets senders wait as any bounded mailbox does (rule 1.6).
 //!
-//! Rules 26.2, 26.4 and 26.5.
+//! Rules 26.2, 26.4, 26.5 and 26.11.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -99,7 +99,7 @@ impl<A: RemoteActor> Future for Proxy<A> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<()> {
         let this = &mut *self;
-        let mut gate = this.link.gate(this.mine, cx.waker());
+        let mut gate = this.link.gate(this.mine, this.actor, cx.waker());
         if gate != Gate::Over {
             this.serve(&mut gate, cx);
         }
@@ -133,7 +133,7 @@ impl<A: RemoteActor> Proxy<A> {
                 let message = self.cell.mailbox.begin_next(&mut self.batch);
                 self.message(message);
             }
-            *gate = self.link.gate(self.mine, cx.waker());
+            *gate = self.link.gate(self.mine, self.actor, cx.waker());
         }
         // Other cells have their turns first.
         cx.waker().wake_by_ref();

@@ -1,8 +1,9 @@
 //! Actors that other nodes may reach.
 
 use super::codec::{Arguments, Outgoing, RemoteHandler, Undecodable, Unsendable};
+use super::holding::HeldMessage;
 use super::link::Link;
-use crate::actor::{Actor, ActorRef, AnyActorRef, AskError, SendErrorReason, Supervisor, drop_because};
+use crate::actor::{Actor, ActorRef, AnyActorRef, AskError, SendError, SendErrorReason, Supervisor, drop_because};
 use crate::base::contained;
 use crate::observe::DeadLetterReason;
 
@@ -10,7 +11,7 @@ use crate::observe::DeadLetterReason;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a remote actor",
     label = "its refs do not leave this machine",
-    note = "write `#[actor(remote)]` above the impl block of `{Self}`"
+    note = "write `#[actor(remote)]` in place of `#[actor]` above the impl block of `{Self}`"
 )]
 pub trait RemoteActor: Actor {
     /// The name of the type on the wire.
@@ -38,8 +39,8 @@ pub trait RemoteActor: Actor {
 #[derive(Clone, Copy)]
 pub(super) struct RemoteType {
     pub(super) name: &'static str,
-    /// Hands a message to an actor here.
-    pub(super) deliver: fn(&AnyActorRef, &str, Arguments<'_>) -> Delivered,
+    /// Hands a message to an actor here, or gives it back if the mailbox is full or others wait before it.
+    pub(super) deliver: fn(&AnyActorRef, &str, Arguments<'_>, bool) -> Delivered,
     /// Whether refs of this type reach the actor.
     pub(super) reaches: fn(&AnyActorRef) -> bool,
     /// The proxy of an actor of this type.
@@ -47,12 +48,13 @@ pub(super) struct RemoteType {
 }
 
 /// What became of a message of another node.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Delivered {
     /// It waits for the actor, or it became a dead letter of the actor's.
     Taken,
     /// The actor has ended.
     Gone,
+    /// There is no room for it.
+    Full(HeldMessage),
 }
 
 impl RemoteType {
@@ -66,7 +68,12 @@ impl RemoteType {
     }
 }
 
-fn deliver<A: RemoteActor>(to: &AnyActorRef, handler: &str, mut arguments: Arguments<'_>) -> Delivered {
+fn deliver<A: RemoteActor>(
+    to: &AnyActorRef,
+    handler: &str,
+    mut arguments: Arguments<'_>,
+    must_wait: bool,
+) -> Delivered {
     let core = to.core();
     let name = A::CONTRACT.iter().find(|known| known.name == handler).map_or("unknown", |known| known.name);
     let Some(actor) = to.downcast::<A>() else { return Delivered::Gone };
@@ -88,12 +95,34 @@ fn deliver<A: RemoteActor>(to: &AnyActorRef, handler: &str, mut arguments: Argum
             return lost(DeadLetterReason::Undecodable, asked);
         }
     };
-    push(&actor, message)
+    if must_wait {
+        return Delivered::Full(held(to, actor, message));
+    }
+    match actor.offer(message) {
+        Ok(()) => Delivered::Taken,
+        Err(full) if full.reason() == SendErrorReason::MailboxFull => {
+            Delivered::Full(held(to, actor, full.into_message()))
+        }
+        Err(refused) => cannot_push(&actor, refused),
+    }
+}
+
+/// A message that waits for room.
+fn held<A: RemoteActor>(to: &AnyActorRef, actor: ActorRef<A>, message: A::Message) -> HeldMessage {
+    let name = A::message_name(&message);
+    let deliver = async move {
+        let Err(refused) = actor.send_when_room::<true>(message).await else { return Delivered::Taken };
+        cannot_push(&actor, refused)
+    };
+    HeldMessage { to: to.clone(), name, deliver: Box::pin(deliver) }
 }
 
 /// Gives an actor a message. If the actor refuses it, it becomes a dead letter, and its asker is told why.
 pub(crate) fn push<A: Actor>(actor: &ActorRef<A>, message: A::Message) -> Delivered {
-    let Err(refused) = actor.tell(message) else { return Delivered::Taken };
+    actor.tell(message).map_or_else(|refused| cannot_push(actor, refused), |()| Delivered::Taken)
+}
+
+fn cannot_push<A: Actor>(actor: &ActorRef<A>, refused: SendError<A::Message>) -> Delivered {
     let (reason, message) = (refused.reason(), refused.into_message());
     match reason {
         // The message has already become a dead letter.

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use tokio::sync::mpsc::UnboundedSender;
+use super::inbox::Inbox;
 
 /// A boxed future.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -68,37 +68,3 @@ pub trait Transport: Send + Sync + 'static {
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{0}")]
 pub struct TransportError(pub String);
-
-/// Where an engine puts what it hears.
-#[derive(Debug, Clone)]
-pub struct Inbox(pub(super) UnboundedSender<Heard>);
-
-/// What an engine has heard.
-#[derive(Debug)]
-pub(super) enum Heard {
-    Appeared(NodeId, u64),
-    Vanished(NodeId, u64),
-    Packet(NodeId, Vec<u8>),
-}
-
-impl Inbox {
-    /// This incarnation of a peer is there.
-    pub fn appeared(&self, peer: NodeId, incarnation: u64) {
-        self.put(Heard::Appeared(peer, incarnation));
-    }
-
-    /// This incarnation of a peer is gone.
-    pub fn vanished(&self, peer: NodeId, incarnation: u64) {
-        self.put(Heard::Vanished(peer, incarnation));
-    }
-
-    /// A packet came.
-    pub fn packet(&self, from: NodeId, packet: Vec<u8>) {
-        self.put(Heard::Packet(from, packet));
-    }
-
-    fn put(&self, heard: Heard) {
-        // An error means that the node has left.
-        let _left = self.0.send(heard);
-    }
-}

@@ -330,6 +330,8 @@ const WATCH: u8 = 4;
 const UNWATCH: u8 = 5;
 const ENDED: u8 = 6;
 const NOTE: u8 = 7;
+const PAUSE: u8 = 8;
+const RESUME: u8 = 9;
 
 /// A frame: its kind, its length, its numbers, its body. A kind that is not known can be skipped.
 fn frame(out: &mut Vec<u8>, frame: &Frame) {
@@ -342,6 +344,8 @@ fn frame(out: &mut Vec<u8>, frame: &Frame) {
         Frame::Unwatch { subject, watcher } => (UNWATCH, [Some(*subject), Some(*watcher)], none),
         Frame::Ended { subject, watcher, body } => (ENDED, [Some(*subject), Some(*watcher)], body),
         Frame::Note(body) => (NOTE, [None, None], body),
+        Frame::Pause { to } => (PAUSE, [Some(*to), None], none),
+        Frame::Resume { to } => (RESUME, [Some(*to), None], none),
     };
     let mut head = Vec::with_capacity(20);
     numbers.into_iter().flatten().for_each(|one| number(&mut head, one));
@@ -387,6 +391,8 @@ impl<'a> Reader<'a> {
             UNWATCH => Frame::Unwatch { subject: inside.number()?, watcher: inside.number()? },
             ENDED => Frame::Ended { subject: inside.number()?, watcher: inside.number()?, body: inside.rest() },
             NOTE => Frame::Note(inside.rest()),
+            PAUSE => Frame::Pause { to: inside.number()? },
+            RESUME => Frame::Resume { to: inside.number()? },
             _ => return Some(0),
         };
         let size = frame.size();
@@ -429,6 +435,8 @@ mod tests {
             Frame::Unwatch { subject: 7, watcher: 8 },
             Frame::Ended { subject: 7, watcher: 8, body: vec![9] },
             Frame::Note(vec![1]),
+            Frame::Pause { to: u64::MAX },
+            Frame::Resume { to: 7 },
         ];
         vec![
             Packet::Hello { from: from.clone(), mine: 5 },

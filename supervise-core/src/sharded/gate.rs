@@ -14,8 +14,10 @@ use super::region::{Region, hash};
 use super::route::Route;
 use super::{ShardKey, WireName};
 use crate::actor::{
-    Actor, ActorRef, AskError, Context, EscalationsDecidedBy, FailuresDecidedBy, ReplyTo, Request, Supervisor,
+    Actor, ActorRef, AskError, Context, EscalationsDecidedBy, FailuresDecidedBy, ReplyTo, Request, SpawnError,
+    Supervisor,
 };
+use crate::base::{contained, drop_contained};
 use crate::failure::Failure;
 use crate::keyed::Children;
 use crate::observe::DeadLetterReason;
@@ -83,14 +85,21 @@ impl<K: ShardKey, A: RemoteActor> Gate<K, A> {
     }
 
     fn arrive(&self, enter: Enter<K, A::Message>, ctx: &Context<Self>) {
-        let Enter { key, hops, message } = enter;
-        match self.routes.get_or_spawn(key.clone()) {
-            Ok(route) => {
-                push(route.actor_ref(), message);
+        let reason = match contained(|| self.routes.get_or_spawn(enter.key.clone())) {
+            Ok(Ok(route)) => {
+                push(route.actor_ref(), enter.message);
+                return;
             }
             // The owner is stopping.
-            Err(_) => lose(Enter { key, hops, message }, DeadLetterReason::Stopped, ctx),
-        }
+            Ok(Err(SpawnError::Stopping { .. })) => DeadLetterReason::Stopped,
+            // Another key has the text of this one.
+            Ok(Err(_)) => DeadLetterReason::Undecodable,
+            Err(payload) => {
+                drop_contained(payload);
+                DeadLetterReason::Undecodable
+            }
+        };
+        lose(enter, reason, ctx);
     }
 
     /// Passes the held messages on again.
@@ -103,6 +112,12 @@ impl<K: ShardKey, A: RemoteActor> Gate<K, A> {
             for reply in self.waiting.drain(..) {
                 reply.answer(());
             }
+        }
+    }
+
+    fn lose_all(&mut self, ctx: &Context<Self>) {
+        for held in mem::take(&mut self.held) {
+            lose(held.enter, DeadLetterReason::Stopped, ctx);
         }
     }
 
@@ -127,7 +142,7 @@ impl<K: ShardKey, A: RemoteActor> Actor for Gate<K, A> {
     async fn handle(&mut self, message: Self::Message, ctx: &mut Context<Self>) -> Result<(), Failure> {
         match message {
             GateMessage::Enter(enter) => {
-                let until = self.region.system.uptime() + self.region.handover;
+                let until = self.region.system.uptime().saturating_add(self.region.handover);
                 self.enter(Held { enter, until }, ctx);
             }
             GateMessage::Again => self.again(ctx),
@@ -142,10 +157,18 @@ impl<K: ShardKey, A: RemoteActor> Actor for Gate<K, A> {
         Ok(())
     }
 
+    async fn pre_restart(
+        &mut self,
+        ctx: &mut Context<Self>,
+        _: &Failure,
+        _: Option<Self::Message>,
+    ) -> Result<(), Failure> {
+        self.lose_all(ctx);
+        Ok(())
+    }
+
     async fn post_stop(&mut self, ctx: &mut Context<Self>) -> Result<(), Failure> {
-        for held in mem::take(&mut self.held) {
-            lose(held.enter, DeadLetterReason::Stopped, ctx);
-        }
+        self.lose_all(ctx);
         Ok(())
     }
 

@@ -5,22 +5,31 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::gate::{Gate, GateMessage};
-use super::region::{Member, Region, View, entry, hash};
+use super::region::{Holder, Member, Region, View, entry, hash};
 use super::route::Route;
 use super::{ShardKey, WireName};
 use crate::actor::{
     Actor, ActorRef, AskError, Context, EscalationsDecidedBy, FailuresDecidedBy, ReplyTo, Request, Supervisor,
     TypedRef, WorkId,
 };
+use crate::base::{contained_async, drop_contained};
 use crate::failure::Failure;
 use crate::keyed::Children;
 use crate::remote::{
     Arguments, Listing, Node, NodeId, Outgoing, RemoteActor, RemoteHandler, Undecodable, Unsendable, codec,
 };
 
-/// The actor that follows the nodes that take part.
+/// How long the keeper waits before it looks again whether an actor's parent has heard of its end.
+const AGAIN: Duration = Duration::from_millis(1);
+
+/// How many successors an actor that is let go may have.
+const SUCCESSORS: usize = 3;
+
+/// The actor that follows the nodes that take part. It ends after the actors of its node, because other nodes take a key over when
+/// the keeper has ended.
 pub(super) struct Keeper<K: ShardKey, A: RemoteActor> {
     region: Arc<Region<K, A>>,
     routes: Children<K, Route<K, A>>,
@@ -91,23 +100,23 @@ impl<K: ShardKey, A: RemoteActor> Keeper<K, A> {
         Request::new(&keeper, KeeperMessage::Settle(from, fingerprint, ReplyTo::nowhere()), attach).await
     }
 
-    /// The nodes that take part now.
-    fn members(&self) -> Vec<Member<K, A>> {
+    /// The nodes that take part now, and those that do not but may still have actors: only their keepers have a name.
+    fn nodes(&self, number: u64) -> View<K, A> {
         let name = entry(&self.region.name);
         let gates = self.node.listing::<Gate<K, A>>(&name).now();
         let keepers = self.node.listing::<Self>(&name).now();
-        let mut members: Vec<Member<K, A>> = Vec::with_capacity(gates.len());
-        for gate in gates {
-            let node = self.node_of(&gate);
-            let keeper = keepers.iter().find(|keeper| self.node_of(keeper) == node);
-            if let Some(keeper) = keeper
-                && members.iter().all(|member| member.node != node)
-            {
-                members.push(Member::new(node, gate.is_local(), gate, keeper.clone()));
+        let (mut members, mut leaving) = (Vec::<Member<K, A>>::with_capacity(gates.len()), Vec::new());
+        for keeper in keepers {
+            let node = self.node_of(&keeper);
+            let is_known = members.iter().any(|member| member.node == node);
+            match gates.iter().find(|gate| self.node_of(gate) == node) {
+                Some(gate) if !is_known => members.push(Member::new(node, gate.clone(), keeper)),
+                None if !keeper.is_local() => leaving.push(Holder::new(keeper)),
+                _ => {}
             }
         }
         members.sort_by(|one, other| one.node.cmp(&other.node));
-        members
+        View::new(number, members, leaving)
     }
 
     fn node_of<B: Actor>(&self, actor: &ActorRef<B>) -> NodeId {
@@ -116,19 +125,13 @@ impl<K: ShardKey, A: RemoteActor> Keeper<K, A> {
     }
 
     fn look(&mut self, ctx: &mut Context<Self>) {
-        let (members, before) = (self.members(), self.region.view());
-        let is_same = before.number > 0
-            && members.len() == before.members.len()
-            && members.iter().zip(&before.members).all(|(now, before)| now.is_same(before));
-        if is_same {
+        let before = self.region.view();
+        let now = self.nodes(before.number + 1);
+        // An instance that has not settled begins with a view of its own.
+        if now.is_same(&before) && !self.settling.is_empty() {
             return;
         }
-        let earlier = before.members.iter().chain(&before.leaving);
-        let leaving = earlier.filter(|one| {
-            !one.is_here && !one.keeper.has_ended() && members.iter().all(|member| !member.is_same(one))
-        });
-        let leaving = leaving.map(Member::again).collect();
-        let view = Arc::new(View::new(before.number + 1, members, leaving));
+        let view = Arc::new(now);
         self.region.publish(Arc::clone(&view));
         // The gate is a sibling: if it has ended, this actor ends as well.
         let _ending = self.gate.tell(GateMessage::Again);
@@ -155,18 +158,15 @@ impl<K: ShardKey, A: RemoteActor> Keeper<K, A> {
         let settling = ctx.pipe(here, move |me: &ActorRef<Self>, ()| told(me, KeeperMessage::Settled(number)));
         self.settling.push(settling);
         let me = self.node.id().to_string();
-        for (at, member) in view.members.iter().chain(&view.leaving).enumerate() {
-            if member.is_here {
-                continue;
-            }
-            let (view, asked) =
-                (Arc::clone(view), Self::settle_at(member.keeper.clone(), me.clone(), view.fingerprint));
+        for (at, other) in view.others().enumerate() {
+            let asked = Self::settle_at(other.keeper.clone(), me.clone(), view.fingerprint);
+            let view = Arc::clone(view);
             let settles = async move {
                 // After an error, the routes ask that node for each key.
                 if asked.await.is_ok()
-                    && let Some(member) = view.members.iter().chain(&view.leaving).nth(at)
+                    && let Some(other) = view.others().nth(at)
                 {
-                    member.settles();
+                    other.settles();
                 }
             };
             let settles = ctx.pipe(settles, |me: &ActorRef<Self>, ()| told(me, KeeperMessage::Noted));
@@ -185,6 +185,8 @@ impl<K: ShardKey, A: RemoteActor> Keeper<K, A> {
         }
         let others_know = now.unsettled().next().is_none();
         if others_know && now.members.iter().all(|member| !member.is_here) {
+            // Until now, the other nodes have waited for this one.
+            self.node.unregister(&entry(&self.region.name), ctx.me().actor_ref());
             self.leaves(ctx);
         }
     }
@@ -220,26 +222,55 @@ async fn let_go<K: ShardKey, A: RemoteActor>(
     routes: Children<K, Route<K, A>>,
     view: Arc<View<K, A>>,
 ) {
-    let elsewhere = |key: &K| hash(key).and_then(|hash| view.home(hash)).is_none_or(|home| !home.is_here);
-    passivate(&region, &routes, elsewhere).await;
-    passivate(&region, &region.actors, elsewhere).await;
+    for (_, route) in passivated(&routes, |key| !is_home_here(&view, key)) {
+        region.system.ended(&route).await;
+    }
+    for (key, actor) in passivated(&region.actors, |key| !is_home_here(&view, key)) {
+        gone(&region, &key, actor).await;
+    }
 }
 
-/// Passivates these children, and waits until they have ended.
-async fn passivate<K: ShardKey, A: RemoteActor, C: Actor>(
-    region: &Region<K, A>,
+fn is_home_here<K: ShardKey, A: RemoteActor>(view: &View<K, A>, key: &K) -> bool {
+    hash(key).and_then(|hash| view.home(hash)).is_some_and(|home| home.is_here)
+}
+
+/// Passivates these children, and returns them.
+fn passivated<K: ShardKey, C: Actor>(
     children: &Children<K, C>,
     which: impl Fn(&K) -> bool,
-) {
+) -> Vec<(K, ActorRef<C>)> {
     let mut ending = Vec::new();
     children.for_each_occupant(|key, child| {
         if which(key) {
             children.passivate(key);
-            ending.push(child);
+            ending.push((key.clone(), child));
         }
     });
-    for child in ending {
-        region.system.ended(&child).await;
+    ending
+}
+
+/// Waits until an actor that was passivated has ended, and its successors too. It has one if it was being passivated already when
+/// a message came, or if messages were in its stash (rule 18.3). If successors set messages aside again and again, the last of them loses
+/// them. Returns whether the key has no actor here: `false` if this node has become its home again.
+async fn gone<K: ShardKey, A: RemoteActor>(region: &Region<K, A>, key: &K, mut actor: ActorRef<A>) -> bool {
+    let mut successors = 0;
+    loop {
+        region.system.ended(&actor).await;
+        match region.actors.occupant(key) {
+            None => return true,
+            // Its parent has not heard of its end.
+            Some(same) if same == actor => tokio::time::sleep(AGAIN).await,
+            Some(_) if is_home_here(&region.view(), key) => return false,
+            Some(successor) => {
+                successors += 1;
+                if successors < SUCCESSORS {
+                    region.actors.passivate(key);
+                } else {
+                    region.actors.drain(key);
+                }
+                actor = successor;
+            }
+        }
     }
 }
 
@@ -264,16 +295,20 @@ async fn let_one_go<K: ShardKey, A: RemoteActor>(
         }
         if let Some(actor) = region.actors.occupant(&key) {
             region.actors.passivate(&key);
-            region.system.ended(&actor).await;
+            if !gone(&region, &key, actor).await {
+                return;
+            }
         }
         reply.answer(());
     };
-    // The asker waits for the same time. After it, `reply` is dropped, which tells the asker.
+    // The asker waits for the same time. If `reply` is dropped, the key has not been let go.
     let _given_up = tokio::time::timeout(region.handover, gone).await;
 }
 
 impl<K: ShardKey, A: RemoteActor> Supervisor for Keeper<K, A> {
     type Ref = ActorRef<Self>;
+    /// Only `post_stop` waits here, and it comes to its end.
+    const STOP_TIMEOUT: Duration = Duration::from_secs(3600);
 }
 
 impl<K: ShardKey, A: RemoteActor> Actor for Keeper<K, A> {
@@ -295,12 +330,12 @@ impl<K: ShardKey, A: RemoteActor> Actor for Keeper<K, A> {
             }
             KeeperMessage::Release(key, reply) => {
                 let gone = let_one_go(Arc::clone(&self.region), self.routes.clone(), key, reply);
+                // A key may panic, for instance when it is compared.
+                let gone = async { contained_async(gone).await.map_or_else(drop_contained, drop) };
                 ctx.pipe(gone, |me: &ActorRef<Self>, ()| told(me, KeeperMessage::Noted));
             }
             KeeperMessage::Leave(reply) => {
-                let name = entry(&self.region.name);
-                self.node.unregister(&name, &self.gate);
-                self.node.unregister(&name, ctx.me().actor_ref());
+                self.node.unregister(&entry(&self.region.name), &self.gate);
                 self.leaving.push(reply);
                 let limit = tokio::time::sleep(self.region.handover);
                 ctx.pipe(limit, |me: &ActorRef<Self>, ()| told(me, KeeperMessage::Leaves));
@@ -317,6 +352,11 @@ impl<K: ShardKey, A: RemoteActor> Actor for Keeper<K, A> {
         let listing = self.node.listing(entry(&self.region.name));
         self.look(ctx);
         Self::follow(listing, ctx);
+        Ok(())
+    }
+
+    async fn post_stop(&mut self, _: &mut Context<Self>) -> Result<(), Failure> {
+        self.region.actors.stopped().await;
         Ok(())
     }
 

@@ -38,15 +38,21 @@ use crate::keyed::{ChildKey, Children, ChildrenProps};
 use crate::mailbox::MailboxKind;
 use crate::remote::{NodeId, RegisterError, RemoteActor, Travels};
 
-/// A key of a sharded actor: the key of a child that can travel to other nodes.
+/// A key of a sharded actor: the key of a child that can travel to other nodes. It needs `Clone`, `Eq`, `Hash`, `Display`, `Serialize` and
+/// `Deserialize`.
 ///
-/// Keys that are equal must be written by `Serialize` in the same way on every node, because the bytes decide where a key belongs.
+/// Keys that are equal must be written by `Serialize` in the same way on every node, because the bytes decide where a key belongs. As for
+/// every [`ChildKey`], keys that are not equal must have different `Display` texts. A message for a key whose text belongs to
+/// another key, or whose `Hash`, `Eq` or `Display` panics at its home, becomes a dead letter there.
 pub trait ShardKey: ChildKey + Travels + Clone {}
 
 impl<K: ChildKey + Travels + Clone> ShardKey for K {}
 
 /// How long a node waits by default until another node has let a key go.
 const HANDOVER: Duration = Duration::from_secs(10);
+
+/// How long the way to a key stays without a message, if the actors have no idle time. Nothing else bounds the number of ways.
+const ROUTE_IDLE: Duration = Duration::from_secs(600);
 
 /// One actor for each key in the whole mesh.
 ///
@@ -58,7 +64,11 @@ const HANDOVER: Duration = Duration::from_secs(10);
 /// had and has ended
 /// (rule [28.3](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-28.3)). The actor's state does not move: a key that moves begins with a new instance, as after passivation.
 ///
-/// This is a handle: clone it, and pass it to other actors or to code outside the system.
+/// This is a handle: clone it, and pass it to other actors or to code outside the system. It belongs to one instance of the actor that spawned it:
+/// when that actor restarts, it spawns a new `Sharded`, and the earlier handle and its refs have ended.
+///
+/// A node knows only itself until it has heard of the others, and starts actors for every key that it is asked for.
+/// So after [`spawn`](ShardedProps::spawn), [wait for](Self::wait_for) the other nodes before you send, if there are some.
 ///
 /// A key has one actor *per view*: while nodes cannot reach each other, each of them may have one
 /// (rule [28.4](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-28.4)). Actors with a durable mailbox cannot be sharded.
@@ -105,7 +115,9 @@ impl<K: ShardKey, A: RemoteActor> Sharded<K, A> {
     /// A ref to the actor of this key, wherever its home is. Returns at once, from any thread. You can keep the ref: it still leads to the
     /// actor after the actor was passivated or has moved, or after its node was lost.
     ///
-    /// The ref stands for the *way* to the actor. Watching or stopping it watches or stops the way on this node, not the actor.
+    /// The ref stands for the *way* to the actor. Watching or stopping it watches or stops the way on this node, not the actor. The way ends
+    /// when it is idle. Refs on this node outlive that, but a ref that you have sent to another node does not: send the key, and
+    /// let the other node call `get`.
     ///
     /// # Errors
     ///
@@ -146,14 +158,20 @@ impl<K: ShardKey, A: RemoteActor> Sharded<K, A> {
         }
     }
 
-    /// The actors at this node. Use this to count or list them, and [`get`](Self::get) to send messages.
+    /// The actors at this node. Use this to count or list them, and [`get`](Self::get) to send messages: an actor that is made through this
+    /// handle may be at the wrong node.
     pub fn here(&self) -> &Children<K, A> {
         &self.region.actors
     }
 
     /// Takes this node out, and waits until each of its actors has handled its messages and has ended. From then on, other nodes are
     /// the homes of its keys, and messages wait there in the meantime. Refs of this node continue to work. Call this before a planned shutdown, for
-    /// example as a task of the [coordinated shutdown](crate::CoordinatedShutdown).
+    /// example as a task of the [coordinated shutdown](crate::CoordinatedShutdown). Otherwise messages that wait at this node are lost, and their
+    /// askers are told.
+    ///
+    /// Returns after twice the [handover time](ShardedProps::handover) at the latest, even if an actor has not ended by then;
+    /// [`here`](Self::here) says how many there are. A node that has left takes part again when a new instance of the actor that spawned the
+    /// `Sharded`, or another actor, spawns one.
     ///
     /// # Errors
     ///
@@ -195,18 +213,21 @@ pub struct ShardedProps<K: ShardKey, A: RemoteActor, E> {
 
 impl<K: ShardKey, A: RemoteActor, E> ShardedProps<K, A, E> {
     /// Passivates an actor that has handled no message for this time, see [`ChildrenProps::idle`]. The ways to actors are passivated
-    /// after the same time.
+    /// after the same time, or after 10 minutes if this is not set.
     pub fn idle(mut self, after: Duration) -> Self {
         self.idle = Some(after);
         Self { actors: self.actors.idle(after), ..self }
     }
 
-    /// Allows at most this many actors on this node, see [`ChildrenProps::limit`]. Messages for one more become dead letters.
+    /// Allows at most this many actors on this node, see [`ChildrenProps::limit`]. Messages for one more become dead letters with the reason
+    /// [`TooManyChildren`](crate::DeadLetterReason::TooManyChildren). Their askers get [`AskError::TooManyChildren`], or
+    /// [`AskError::MailboxFull`] if they ask from another node: the message was not handled, and a retry may help.
     pub fn limit(self, actors: usize) -> Self {
         Self { actors: self.actors.limit(actors), ..self }
     }
 
-    /// Sets the kind of the actors' mailboxes.
+    /// Sets the kind of the actors' mailboxes. Messages wait on their way, too: there, in a mailbox as the actor's type declares it, on the
+    /// sender's node and at the home. A way waits for room at the actor.
     ///
     /// # Panics
     ///
@@ -230,7 +251,7 @@ impl<K: ShardKey, A: RemoteActor, E> ShardedProps<K, A, E> {
     }
 
     /// Takes part on this node. The actors become children of this actor, which supervises them with the strategy and the table that
-    /// its type declares. All nodes use the same `name`.
+    /// its type declares. All nodes use the same `name`, and one name stands for one type of keys and one type of actors in the whole mesh.
     ///
     /// # Errors
     ///
@@ -250,13 +271,10 @@ impl<K: ShardKey, A: RemoteActor, E> ShardedProps<K, A, E> {
             return Err(ShardError::NameTaken { name: name.to_owned() });
         }
         let actors = self.actors.spawn(ctx, name)?;
-        let region = Arc::new(Region::new(name, ctx.system().clone(), actors, self.handover));
+        let region = Arc::new(Region::new(name, &node, actors, self.handover));
         let of_routes = Arc::clone(&region);
-        let mut routes = Children::of(move |key: &K| Route::new(key.clone(), Arc::clone(&of_routes)));
-        if let Some(after) = self.idle {
-            routes = routes.idle(after);
-        }
-        let routes = routes.spawn(ctx, format!("{name}-routes"))?;
+        let routes = Children::of(move |key: &K| Route::new(key.clone(), Arc::clone(&of_routes)));
+        let routes = routes.idle(self.idle.unwrap_or(ROUTE_IDLE)).spawn(ctx, format!("{name}-routes"))?;
         let gate = {
             let (region, routes) = (Arc::clone(&region), routes.clone());
             ctx.spawn(format!("{name}-gate"), move || Gate::new(Arc::clone(&region), routes.clone()))?

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde::Serialize;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
 use super::ShardKey;
 use super::gate::Gate;
@@ -15,7 +15,10 @@ use super::keeper::Keeper;
 use crate::actor::{ActorRef, ActorSystem};
 use crate::base::{contained, drop_contained};
 use crate::keyed::Children;
-use crate::remote::{NodeId, RemoteActor, message_pack};
+use crate::remote::{Node, NodeId, RemoteActor, message_pack};
+
+/// How many keepers a node asks at most, at the same time, to let a key go.
+const RELEASES: usize = 1024;
 
 /// What the route, the gate and the keeper of one node share.
 pub(super) struct Region<K: ShardKey, A: RemoteActor> {
@@ -24,6 +27,8 @@ pub(super) struct Region<K: ShardKey, A: RemoteActor> {
     /// The actors that are at home here.
     pub(super) actors: Children<K, A>,
     pub(super) handover: Duration,
+    /// Bounds how many keepers are asked at the same time to let a key go, because a node gives up a peer that asks too much.
+    pub(super) releases: Semaphore,
     view: watch::Sender<Arc<View<K, A>>>,
 }
 
@@ -35,8 +40,8 @@ pub(super) struct View<K: ShardKey, A: RemoteActor> {
     pub(super) fingerprint: u64,
     /// In the order of their names.
     pub(super) members: Vec<Member<K, A>>,
-    /// Nodes that took part before, and have not let all of their keys go.
-    pub(super) leaving: Vec<Member<K, A>>,
+    /// Nodes that do not take part any more, and have not let all of their keys go.
+    pub(super) leaving: Vec<Holder<K, A>>,
 }
 
 /// A node that takes part.
@@ -44,16 +49,22 @@ pub(super) struct Member<K: ShardKey, A: RemoteActor> {
     pub(super) node: NodeId,
     pub(super) is_here: bool,
     pub(super) gate: ActorRef<Gate<K, A>>,
-    pub(super) keeper: ActorRef<Keeper<K, A>>,
-    /// Whether it has let go of all keys that belong to other nodes in this view.
-    settled: AtomicBool,
+    holder: Holder<K, A>,
     weight: u64,
 }
 
+/// A node that may have actors.
+pub(super) struct Holder<K: ShardKey, A: RemoteActor> {
+    pub(super) keeper: ActorRef<Keeper<K, A>>,
+    /// Whether it has let go of all keys that belong to other nodes in this view.
+    settled: AtomicBool,
+}
+
 impl<K: ShardKey, A: RemoteActor> Region<K, A> {
-    pub(super) fn new(name: &str, system: ActorSystem, actors: Children<K, A>, handover: Duration) -> Self {
+    pub(super) fn new(name: &str, node: &Node, actors: Children<K, A>, handover: Duration) -> Self {
         let view = watch::Sender::new(Arc::new(View::new(0, Vec::new(), Vec::new())));
-        Self { name: name.to_owned(), system, actors, handover, view }
+        let releases = Semaphore::new((node.limit() / 4).clamp(1, RELEASES));
+        Self { name: name.to_owned(), system: node.system().clone(), actors, handover, releases, view }
     }
 
     pub(super) fn view(&self) -> Arc<View<K, A>> {
@@ -72,10 +83,18 @@ impl<K: ShardKey, A: RemoteActor> Region<K, A> {
 }
 
 impl<K: ShardKey, A: RemoteActor> View<K, A> {
-    pub(super) fn new(number: u64, members: Vec<Member<K, A>>, leaving: Vec<Member<K, A>>) -> Self {
+    pub(super) fn new(number: u64, members: Vec<Member<K, A>>, leaving: Vec<Holder<K, A>>) -> Self {
         let weights = members.iter().map(|member| member.weight);
         let fingerprint = weights.fold(0, |all, weight| mixed(all ^ weight));
         Self { number, fingerprint, members, leaving }
+    }
+
+    /// Whether the view before had the same members, and knew all nodes that are leaving.
+    pub(super) fn is_same(&self, before: &Self) -> bool {
+        let is_known = |now: &Holder<K, A>| before.leaving.iter().any(|earlier| earlier.keeper == now.keeper);
+        self.leaving.iter().all(is_known)
+            && self.members.len() == before.members.len()
+            && self.members.iter().zip(&before.members).all(|(now, before)| now.is_same(before))
     }
 
     /// The home of a key: the member with the largest product of both hashes (rendezvous hashing). So only its own keys move
@@ -84,31 +103,32 @@ impl<K: ShardKey, A: RemoteActor> View<K, A> {
         self.members.iter().max_by_key(|member| mixed(key ^ member.weight))
     }
 
+    /// The other nodes that may have actors.
+    pub(super) fn others(&self) -> impl Iterator<Item = &Holder<K, A>> {
+        let others = self.members.iter().filter(|member| !member.is_here).map(|member| &member.holder);
+        others.chain(&self.leaving)
+    }
+
     /// The other nodes that may still have actors of keys that belong to this node.
-    pub(super) fn unsettled(&self) -> impl Iterator<Item = &Member<K, A>> {
-        let all = self.members.iter().chain(&self.leaving);
-        all.filter(|member| !member.is_here && !member.is_settled())
+    pub(super) fn unsettled(&self) -> impl Iterator<Item = &Holder<K, A>> {
+        self.others().filter(|other| !other.is_settled())
     }
 }
 
 impl<K: ShardKey, A: RemoteActor> Member<K, A> {
-    pub(super) fn new(
-        node: NodeId,
-        is_here: bool,
-        gate: ActorRef<Gate<K, A>>,
-        keeper: ActorRef<Keeper<K, A>>,
-    ) -> Self {
+    pub(super) fn new(node: NodeId, gate: ActorRef<Gate<K, A>>, keeper: ActorRef<Keeper<K, A>>) -> Self {
         let weight = mixed(hash_of(node.to_string().as_bytes()));
-        Self { node, is_here, gate, keeper, settled: AtomicBool::new(false), weight }
+        Self { node, is_here: gate.is_local(), gate, holder: Holder::new(keeper), weight }
     }
 
-    /// The same node in the next view.
-    pub(super) fn again(&self) -> Self {
-        Self::new(self.node.clone(), self.is_here, self.gate.clone(), self.keeper.clone())
+    fn is_same(&self, other: &Self) -> bool {
+        self.node == other.node && self.gate == other.gate && self.holder.keeper == other.holder.keeper
     }
+}
 
-    pub(super) fn is_same(&self, other: &Self) -> bool {
-        self.node == other.node && self.gate == other.gate && self.keeper == other.keeper
+impl<K: ShardKey, A: RemoteActor> Holder<K, A> {
+    pub(super) fn new(keeper: ActorRef<Keeper<K, A>>) -> Self {
+        Self { keeper, settled: AtomicBool::new(false) }
     }
 
     pub(super) fn settles(&self) {

@@ -12,9 +12,9 @@ use std::task::Poll;
 use super::ShardKey;
 use super::gate::{Enter, GateMessage};
 use super::keeper::Keeper;
-use super::region::{Region, View, hash};
+use super::region::{Holder, Region, View, hash};
 use crate::actor::{
-    Actor, ActorRef, AskError, Context, EscalationsDecidedBy, FailuresDecidedBy, Supervisor, TypedRef,
+    Actor, AskError, Context, EscalationsDecidedBy, FailuresDecidedBy, SpawnError, Supervisor, TypedRef,
 };
 use crate::failure::Failure;
 use crate::mailbox::MailboxKind;
@@ -52,7 +52,7 @@ impl<K: ShardKey, A: RemoteActor> Route<K, A> {
             let is_home = home.is_some();
             let what = async {
                 // Without a home, only another view helps.
-                if is_home { released(&view, &self.key).await } else { std::future::pending().await }
+                if is_home { released(&self.region, &view, &self.key).await } else { std::future::pending().await }
             };
             let mut what = pin!(tokio::time::timeout(left, what));
             let mut changed = pin!(views.changed());
@@ -76,8 +76,8 @@ impl<K: ShardKey, A: RemoteActor> Route<K, A> {
 }
 
 /// Waits until the other nodes have let the key go.
-async fn released<K: ShardKey, A: RemoteActor>(view: &View<K, A>, key: &K) {
-    let asks = view.unsettled().map(|member| Box::pin(release(member.keeper.clone(), key.clone())));
+async fn released<K: ShardKey, A: RemoteActor>(region: &Region<K, A>, view: &View<K, A>, key: &K) {
+    let asks = view.unsettled().map(|other| Box::pin(release(region, other, key)));
     let mut asks: Vec<Pin<Box<_>>> = asks.collect();
     poll_fn(|cx| {
         asks.retain_mut(|ask| ask.as_mut().poll(cx).is_pending());
@@ -86,9 +86,13 @@ async fn released<K: ShardKey, A: RemoteActor>(view: &View<K, A>, key: &K) {
     .await;
 }
 
-async fn release<K: ShardKey, A: RemoteActor>(keeper: ActorRef<Keeper<K, A>>, key: K) {
-    // An error means that the node is gone, and with it the actor of the key.
-    let _gone = Keeper::release(&keeper, key).await;
+async fn release<K: ShardKey, A: RemoteActor>(region: &Region<K, A>, other: &Holder<K, A>, key: &K) {
+    let _place = region.releases.acquire().await;
+    // The other node may have let all keys go while this waited for its place.
+    if !other.is_settled() && Keeper::release(&other.keeper, key.clone()).await.is_err() {
+        // It has not let the key go. It has when its keeper has ended.
+        region.system.ended(&other.keeper).await;
+    }
 }
 
 impl<K: ShardKey, A: RemoteActor> Sealed for Route<K, A> {}
@@ -113,7 +117,7 @@ impl<K: ShardKey, A: RemoteActor> Actor for Route<K, A> {
         let view = match self.found(ctx.stopping()).await {
             Ok(view) => view,
             Err(reason) => {
-                lose(message, reason, ctx);
+                lose(message, reason, AskError::Undeliverable, ctx);
                 return Ok(());
             }
         };
@@ -125,8 +129,11 @@ impl<K: ShardKey, A: RemoteActor> Actor for Route<K, A> {
             }
             _ => match self.region.actors.get_or_spawn(self.key.clone()) {
                 Ok(actor) => pass_on(message, actor.actor_ref(), ctx).await,
-                // The owner is stopping, or this node has as many actors as its limit allows.
-                Err(_) => lose(message, DeadLetterReason::Stopped, ctx),
+                Err(SpawnError::TooManyChildren { .. }) => {
+                    lose(message, DeadLetterReason::TooManyChildren, AskError::TooManyChildren, ctx);
+                }
+                // The owner is stopping.
+                Err(_) => lose(message, DeadLetterReason::Stopped, AskError::Undeliverable, ctx),
             },
         }
         Ok(())
@@ -137,9 +144,14 @@ impl<K: ShardKey, A: RemoteActor> Actor for Route<K, A> {
     }
 }
 
-fn lose<K: ShardKey, A: RemoteActor>(message: A::Message, reason: DeadLetterReason, ctx: &Context<Route<K, A>>) {
+fn lose<K: ShardKey, A: RemoteActor>(
+    message: A::Message,
+    reason: DeadLetterReason,
+    answer: AskError,
+    ctx: &Context<Route<K, A>>,
+) {
     let name = A::message_name(&message);
-    ctx.me_any().core().lose(name, reason, AskError::Undeliverable, message);
+    ctx.me_any().core().lose(name, reason, answer, message);
 }
 
 impl<K: ShardKey, A: RemoteActor, P> FailuresDecidedBy<P> for Route<K, A> {}

@@ -39,21 +39,24 @@ impl ActorSystem {
     ///
     /// Once the future has been polled, the system ends even if the future is dropped.
     pub async fn terminate(&self) {
-        if self.core().shutdown().concerns_terminate() {
-            let system = self.clone();
-            dispatch::start(self.core(), async move {
-                // The reason for an abort has been logged.
-                let _how = system.coordinated_shutdown().run(ShutdownReason::Terminate).await;
-                system.stop_all();
-            });
-        } else {
-            self.stop_all();
-        }
+        self.begin_to_terminate();
         // The system cannot end before the code that runs on this actor's turn returns.
         if !self.core().dispatcher().is_here() {
             // The failure of a guardian has been logged.
             let _how = self.when_terminated().await;
         }
+    }
+
+    fn begin_to_terminate(&self) {
+        if !self.core().shutdown().concerns_terminate() {
+            return self.stop_all();
+        }
+        let system = self.clone();
+        dispatch::start(self.core(), async move {
+            // The reason for an abort has been logged.
+            let _how = system.coordinated_shutdown().run(ShutdownReason::Terminate).await;
+            system.stop_all();
+        });
     }
 
     /// The coordinated shutdown of this system: tasks in phases, which run once. By default
@@ -173,16 +176,22 @@ impl CoordinatedShutdown {
     }
 
     async fn run_phases_from(&self, first: usize, reason: ShutdownReason) -> Result<(), ShutdownError> {
-        if self.state().claim(&reason) {
-            observe::shutdown_begins(&reason);
-            self.state().leave_out_until(first);
-            let system = self.system.clone();
-            dispatch::start(self.system.core(), async move {
-                let outcome = run_phases(&system, first).await;
-                system.core().shutdown().finish(outcome);
-            });
-        }
+        self.begin(first, &reason);
         self.state().finished().await
+    }
+
+    /// Does nothing if the shutdown has begun already.
+    fn begin(&self, first: usize, reason: &ShutdownReason) {
+        if !self.state().claim(reason) {
+            return;
+        }
+        observe::shutdown_begins(reason);
+        self.state().leave_out_until(first);
+        let system = self.system.clone();
+        dispatch::start(self.system.core(), async move {
+            let outcome = run_phases(&system, first).await;
+            system.core().shutdown().finish(outcome);
+        });
     }
 
     /// Why the shutdown runs. `None` before it runs.

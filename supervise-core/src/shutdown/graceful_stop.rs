@@ -91,6 +91,14 @@ pub(crate) async fn drained_within(actor: &AnyActorRef, within: Duration) -> Res
     ActorSystem::of(actor.core()).ends_within(actor, AnyActorRef::stop_when_drained, within).await
 }
 
+/// Stops an actor whose type is not known, and waits until it has ended.
+#[cfg(feature = "remote")]
+pub(crate) async fn stopped(actor: &AnyActorRef) -> HowEnded {
+    let end = ActorSystem::of(actor.core()).watch_from_outside(actor);
+    actor.stop();
+    end.await
+}
+
 /// An actor did not stop in time.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{actor} did not stop within {within:?}")]

@@ -11,3 +11,5 @@ mod termination;
 pub use self::coordinated::{CoordinatedShutdown, ShutdownTask, TaskOutcome};
 pub use self::graceful_stop::NotStopped;
 pub(crate) use self::graceful_stop::drained_within;
+#[cfg(feature = "remote")]
+pub(crate) use self::graceful_stop::stopped;

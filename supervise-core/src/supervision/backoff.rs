@@ -182,6 +182,16 @@ pub struct BackoffCount {
     gave_up: bool,
 }
 
+/// Whether a child that keeps failing is started once more.
+#[must_use]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Attempt {
+    /// It is.
+    Again,
+    /// The child has been failing for longer than [`Backoff::give_up_after`] allows.
+    GiveUp,
+}
+
 impl BackoffCount {
     /// Counts a failure at `now` of a child that ran, and returns the delay of the restart.
     pub fn failed(&mut self, backoff: &Backoff, now: Time, draw: f64) -> Duration {
@@ -214,12 +224,11 @@ impl BackoffCount {
         }
     }
 
-    /// Whether a failure at `now` comes when the child has been failing for too long. It is then not counted. For a failed start,
-    /// `start` says how many times the child has begun to run.
+    /// Whether the child is started once more after a failure at `now`. A failure that comes when the child has been failing for too
+    /// long is not counted. For a failed start, `start` says how many times the child has begun to run.
     ///
     /// Rule [7.13](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-7.13).
-    #[must_use]
-    pub fn gives_up(&mut self, start: Option<u8>, backoff: &Backoff, now: Time) -> bool {
+    pub fn attempt(&mut self, start: Option<u8>, backoff: &Backoff, now: Time) -> Attempt {
         let in_a_row = match start {
             Some(runs) => self.count_of_starts(runs, backoff, now),
             None => self.count_at(backoff, now),
@@ -228,7 +237,7 @@ impl BackoffCount {
             (Some(limit), Some(began)) => in_a_row > 0 && now.saturating_sub(began) >= limit,
             _ => false,
         };
-        self.gave_up
+        if self.gave_up { Attempt::GiveUp } else { Attempt::Again }
     }
 
     /// Whether the child was given up at its last failure.
@@ -364,7 +373,7 @@ mod tests {
         let mut count = BackoffCount::default();
         let mut now = seconds(5);
         let mut failures = 0;
-        while !count.gives_up(None, &backoff, now) {
+        while count.attempt(None, &backoff, now) == Attempt::Again {
             now += count.failed(&backoff, now, 0.0) + seconds(2);
             failures += 1;
             assert!(now < seconds(200), "it is never given up");
@@ -373,7 +382,7 @@ mod tests {
         assert_eq!((now.as_secs(), failures), (68, 8));
         assert!(count.gave_up());
         // What was refused was not counted, so the child has been quiet since its last restart.
-        assert!(!count.gives_up(None, &backoff, now + seconds(8)));
+        assert_eq!(count.attempt(None, &backoff, now + seconds(8)), Attempt::Again);
         assert!(!count.gave_up());
     }
 
@@ -383,12 +392,12 @@ mod tests {
         let backoff = Backoff::exponential(seconds(1), seconds(8)).give_up_after(seconds(60));
         let mut count = BackoffCount::default();
         let mut now = seconds(0);
-        while !count.gives_up(Some(0), &backoff, now) {
+        while count.attempt(Some(0), &backoff, now) == Attempt::Again {
             now += count.failed_to_start(0, &backoff, now, 0.0) + seconds(15);
             assert!(now < seconds(200), "it is never given up");
         }
         assert_eq!(now.as_secs(), 16 + 17 + 19 + 23);
-        assert!(!count.gives_up(Some(1), &backoff, now), "it has run in between");
+        assert_eq!(count.attempt(Some(1), &backoff, now), Attempt::Again, "it has run in between");
     }
 
     #[test]

@@ -19,10 +19,9 @@ use super::Time;
 use super::backoff::BackoffCount;
 use super::restart_window::{RestartStatistics, RuleStatistics};
 use super::schedule::{Answer, Schedule, ScheduledRestart};
-use super::start_order::{StartOrder, taken};
 use super::streak::Streak;
 use super::vocabulary::ChildId;
-use crate::base::ActorName;
+use crate::base::{ActorName, StartOrder, shrink_map, taken};
 
 /// One child.
 #[derive(Debug, Clone, Hash)]
@@ -258,6 +257,7 @@ impl<R: Clone, C> Children<R, C> {
         let child = self.in_start_order.remove(id)?;
         if !child.name.is_made_up() {
             self.by_name.remove(&child.name);
+            shrink_map(&mut self.by_name);
         }
         if child.dying {
             self.dying -= 1;

@@ -54,6 +54,16 @@ pub struct Standing {
     pub anew_at: Option<Time>,
 }
 
+/// Whether a limit grants one more restart.
+#[must_use]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Permit {
+    /// The restart is within the limit.
+    Granted,
+    /// The restart is beyond the limit.
+    Refused,
+}
+
 impl RestartStatistics {
     /// How much of the limit a failure at `now` would find used. `None` if there is no limit.
     ///
@@ -83,11 +93,10 @@ impl RestartStatistics {
     /// Rules [7.3](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-7.3),
     /// [7.4](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-7.4) and
     /// [7.5](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-7.5).
-    #[must_use]
-    pub fn permit(&mut self, limit: &Limit, now: Time) -> bool {
+    pub fn permit(&mut self, limit: &Limit, now: Time) -> Permit {
         let granted = self.permits(limit, now);
         self.refused = !granted && limit.max_retries != Some(0);
-        granted
+        if granted { Permit::Granted } else { Permit::Refused }
     }
 
     /// Whether the last request under this limit was refused.
@@ -151,7 +160,8 @@ mod tests {
     /// The verdicts for failures at `times` (milliseconds).
     fn verdicts(limit: Limit, times: &[u64]) -> Vec<bool> {
         let mut statistics = RestartStatistics::default();
-        times.iter().map(|ms| statistics.permit(&limit, Duration::from_millis(*ms))).collect()
+        let mut at = |ms| statistics.permit(&limit, Duration::from_millis(ms)) == Permit::Granted;
+        times.iter().map(|ms| at(*ms)).collect()
     }
 
     fn limit(retries: Option<u32>, within_ms: Option<u64>) -> Limit {
@@ -166,7 +176,7 @@ mod tests {
     #[test]
     fn zero_retries_grant_nothing_and_count_nothing() {
         let mut statistics = RestartStatistics::default();
-        assert!(!statistics.permit(&limit(Some(0), Some(10)), Duration::ZERO));
+        assert_eq!(statistics.permit(&limit(Some(0), Some(10)), Duration::ZERO), Permit::Refused);
         assert_eq!(statistics, RestartStatistics::default());
     }
 
@@ -220,7 +230,8 @@ mod tests {
     fn the_restarts_of_a_window_are_counted() {
         let mut statistics = RestartStatistics::default();
         for seconds in [0, 1, 2] {
-            assert!(statistics.permit(&limit(Some(5), Some(10_000)), Duration::from_secs(seconds)));
+            let limit = limit(Some(5), Some(10_000));
+            assert_eq!(statistics.permit(&limit, Duration::from_secs(seconds)), Permit::Granted);
         }
         assert_eq!(statistics.count(), 3);
     }
@@ -244,7 +255,7 @@ mod tests {
                     let _granted = statistics.permit(&limit, Duration::from_millis(failed_at));
                     for now in (failed_at..=failed_at + looks).map(Duration::from_millis) {
                         let standing = statistics.standing(&limit, now).expect("there is a limit");
-                        let granted = statistics.clone().permit(&limit, now);
+                        let granted = statistics.clone().permit(&limit, now) == Permit::Granted;
                         assert_eq!(standing.used < standing.of, granted, "{limit:?} at {now:?}: {statistics:?}");
                         let Some(anew_at) = standing.anew_at else { continue };
                         let still = statistics.standing(&limit, anew_at).expect("a limit").used;

@@ -348,6 +348,11 @@ impl Fallible {
             None => spans::of(&self.returned),
         }
     }
+
+    /// The places of the first and the last token of the error type.
+    pub(crate) fn err_ends(&self) -> (Span, Span) {
+        spans::ends(self.sides.as_ref().map_or(&self.returned, |(_, err)| err))
+    }
 }
 
 impl Role {

@@ -11,6 +11,7 @@ pub(crate) mod message;
 mod own_type;
 pub(crate) mod remote;
 mod reply;
+mod slot;
 pub(crate) mod stored;
 pub(crate) mod syntax;
 pub(crate) mod types;
@@ -29,7 +30,7 @@ use crate::generics::require;
 use crate::grammar::Word;
 use crate::grammar::words::Role;
 use crate::settings::written;
-use crate::spelling::closest;
+use crate::spelling::{closest, listed};
 
 /// Reads a block. Returns `None` if it does not say which actor it belongs to.
 pub(crate) fn block(arguments: TokenStream, mut item: Syntax, errors: &mut Errors) -> Option<Block> {
@@ -91,12 +92,22 @@ pub(crate) fn block(arguments: TokenStream, mut item: Syntax, errors: &mut Error
     for member in &mut members {
         match member {
             Member::Method(method) => {
+                let (handlers, mistakes) = (block.handlers.len(), errors.count());
                 read_method(&mut block, method, errors);
                 body::check(&block.krate, &block.message, method, errors);
+                if block.handlers.len() > handlers && errors.count() == mistakes {
+                    slot::check(method, errors);
+                }
             }
             Member::Other(attrs, _) => {
                 for attribute in &attributes::take(attrs, &|attribute| role(attribute).is_some()) {
-                    errors.at(attribute, format!("`#[{}]` belongs on a method", written(attribute.path())));
+                    let name = written(attribute.path());
+                    errors.at(
+                        attribute,
+                        format!(
+                            "`#[{name}]` belongs on a method: remove it here, or write a method in place of this"
+                        ),
+                    );
                 }
             }
         }
@@ -109,8 +120,8 @@ pub(crate) fn block(arguments: TokenStream, mut item: Syntax, errors: &mut Error
         }
     }
     if block.remote.is_some() && !block.generics.params.is_empty() {
-        let message = "a generic actor cannot be `remote`, because its name on the wire would stand for many types: remove the parameters, and write \
-                       a type in their place, or remove `remote` if the actor is used on one machine only";
+        let message = "a generic actor cannot be `remote`, because its name on the wire would stand for many types: remove `remote` if no other machine sends to \
+                       this actor, or else remove the parameters, and write a type in their place";
         match &given_remote {
             Some(given) => errors.add(given.error(message)),
             None => errors.at(&block.generics.params, message),
@@ -329,7 +340,21 @@ fn check_signature(role: &str, signature: &Signature, errors: &mut Errors) {
             written(generics)
         )
     } else {
-        format!("a {role} cannot have generic parameters: put them on the impl block, or write the types out")
+        let mut names = Vec::new();
+        for parameter in generics.type_params() {
+            names.push(parameter.ident.to_string());
+        }
+        let inputs = signature.inputs.to_token_stream();
+        let used: Vec<&str> =
+            names.iter().map(String::as_str).filter(|name| mentions(inputs.clone(), name)).collect();
+        let mend = match used.as_slice() {
+            [] => ", which the parameters do not use".to_owned(),
+            used => format!(", and write a type that the callers have in place of {}", listed(used)),
+        };
+        format!(
+            "a {role} cannot have generic parameters, because it has one kind of message: remove `{}`{mend}",
+            written(generics).replace(" : ", ": ")
+        )
     };
     errors.at(generics, message);
 }

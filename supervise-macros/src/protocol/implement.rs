@@ -164,8 +164,8 @@ impl Implementation {
         for handler in &self.handlers {
             if self.provided.contains(&handler.ident) {
                 let message = format!(
-                    "`{}` has a body for `{}`, which would be called in place of this handler: remove the body there, or \
-                     give the handler another name",
+                    "`{}` has a body for `{}`, which would be called in place of this handler: remove the body in the trait if \
+                     this handler should answer, remove this handler if the body should, or give the handler another name if the two do different things",
                     written(&self.protocol),
                     handler.ident
                 );

@@ -147,7 +147,7 @@ where
 #[automatically_derived]
 impl<__P> crate::vendor::akka::DeclarationDecidedBy<__P> for Gate
 where
-    __P: crate::vendor::akka::Decides<crate::vendor::akka::StashOverflow>,
+    __P: crate::vendor::akka::DecidesUnasked<crate::vendor::akka::StashOverflow>,
 {}
 #[supervise(__already_read)]
 const _: () = ();

@@ -194,7 +194,7 @@ const _: () = {
     #[cfg(windows)]
     impl<__P> __Failure1<__P> for Feed
     where
-        __P: ::supervise::Decides<
+        __P: ::supervise::DecidesUnasked<
             <io::Result<()> as ::supervise::__private::ResultLike>::Err,
         >,
     {}

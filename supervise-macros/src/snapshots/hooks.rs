@@ -141,7 +141,7 @@ impl FeedRef {}
 impl<__P> ::supervise::FailuresDecidedBy<__P> for Feed
 where
     Feed: ::supervise::DeclarationDecidedBy<__P>,
-    __P: ::supervise::Decides<SpawnError>,
+    __P: ::supervise::DecidesUnasked<SpawnError>,
 {}
 #[allow(deprecated)]
 #[automatically_derived]

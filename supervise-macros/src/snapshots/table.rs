@@ -120,14 +120,14 @@ impl ::supervise::Supervisor for Standings {
             FeedError,
         >(failure) {
             #[deny(unreachable_patterns)]
-            match ::supervise::AddRuleFor(error) {
-                ::supervise::AddRuleFor(FeedError::Malformed { .. }) => {
+            match ::supervise::AddRule::on(error) {
+                ::supervise::AddRule::on(FeedError::Malformed { .. }) => {
                     return ::core::result::Result::Ok((
                         ::supervise::Directive::Resume,
                         ::core::option::Option::Some(0u16),
                     ));
                 }
-                ::supervise::AddRuleFor(
+                ::supervise::AddRule::on(
                     FeedError::Timeout,
                 ) if ::supervise::__private::guard::<
                     FeedError,
@@ -180,7 +180,7 @@ impl ::supervise::Supervisor for Standings {
 #[automatically_derived]
 impl<__E: ?::core::marker::Sized> ::supervise::Decides<__E> for Standings
 where
-    Standings: ::supervise::HasOneSpellingFor<__E>,
+    Standings: ::supervise::HasOneSpellingForTheTypeInAllRules<__E>,
 {}
 #[allow(deprecated)]
 #[automatically_derived]
@@ -190,10 +190,10 @@ where
 {}
 #[allow(deprecated)]
 #[automatically_derived]
-impl ::supervise::HasOneSpellingFor<FeedError> for Standings {}
+impl ::supervise::HasOneSpellingForTheTypeInAllRules<FeedError> for Standings {}
 #[allow(deprecated)]
 #[automatically_derived]
-impl ::supervise::HasOneSpellingFor<io::Error> for Standings {}
+impl ::supervise::HasOneSpellingForTheTypeInAllRules<io::Error> for Standings {}
 #[allow(deprecated)]
 #[automatically_derived]
 impl<__P> ::supervise::DeclarationDecidedBy<__P> for Standings {}

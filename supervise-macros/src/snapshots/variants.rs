@@ -103,14 +103,14 @@ impl ::supervise::Supervisor for Db {
             DbError,
         >(failure) {
             #[deny(unreachable_patterns)]
-            match ::supervise::AddRuleFor(error) {
-                ::supervise::AddRuleFor(DbError::Timeout) => {
+            match ::supervise::AddRule::on(error) {
+                ::supervise::AddRule::on(DbError::Timeout) => {
                     return ::core::result::Result::Ok((
                         ::supervise::Directive::Restart,
                         ::core::option::Option::Some(0u16),
                     ));
                 }
-                ::supervise::AddRuleFor(DbError::Gone) => {
+                ::supervise::AddRule::on(DbError::Gone) => {
                     return ::core::result::Result::Ok((
                         ::supervise::Directive::Stop,
                         ::core::option::Option::Some(1u16),
@@ -136,14 +136,14 @@ impl ::supervise::Supervisor for Db {
 #[automatically_derived]
 impl<__E: ?::core::marker::Sized> ::supervise::Decides<__E> for Db
 where
-    Db: ::supervise::HasOneSpellingFor<__E>,
+    Db: ::supervise::HasOneSpellingForTheTypeInAllRules<__E>,
 {}
 #[allow(deprecated)]
 #[automatically_derived]
 impl<__P> ::supervise::EscalationsDecidedBy<__P> for Db {}
 #[allow(deprecated)]
 #[automatically_derived]
-impl ::supervise::HasOneSpellingFor<DbError> for Db {}
+impl ::supervise::HasOneSpellingForTheTypeInAllRules<DbError> for Db {}
 #[allow(deprecated)]
 #[automatically_derived]
 impl<__P> ::supervise::DeclarationDecidedBy<__P> for Db {}

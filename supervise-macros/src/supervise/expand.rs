@@ -6,8 +6,8 @@ mod coverage;
 mod documentation;
 mod expression;
 
-use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream};
-use quote::{quote, quote_spanned};
+use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
+use quote::{ToTokens, quote, quote_spanned};
 use syn::{DeriveInput, Generics, Path};
 
 pub(crate) use coverage::{coverage, declaration};
@@ -266,6 +266,7 @@ fn errors_of(table: &Table, key: &TokenStream, krate: &Path) -> TokenStream {
     // rustc reports here that `#key` is not an error type.
     let first = first_span(key);
     let at = spans::path_at(krate, first);
+    let key = &error_type(key, krate);
     let view = quote_spanned!(first=> #at::__private::error_as::<#key>);
     if let [(place, Rule { pattern: Pattern::Type(_), guard: None, answer, .. })] = rules.as_slice() {
         let decided = decided(*place, answer, krate);
@@ -288,10 +289,16 @@ fn errors_of(table: &Table, key: &TokenStream, krate: &Path) -> TokenStream {
         // rustc reports the variants without a rule. This arm keeps it from suggesting a placeholder arm for them.
         quote_spanned!(mixed=> _ if false => {})
     };
-    // rustc reports variants without a rule here, and prints this expression's type as a pattern.
-    let here = mixed.located_at(first);
-    let (at, error) = (spans::path_at(krate, here), Ident::new("error", here));
-    let error = quote_spanned!(here=> #at::AddRuleFor(#error));
+    // rustc reports variants without a rule here, at all rules of the type, and prints this expression as a pattern.
+    let here = |span| mixed.located_at(span);
+    let (start, end) = rules
+        .first()
+        .zip(rules.last())
+        .map_or((first, first), |((_, first), (_, last))| (first.place, last.answer.span));
+    let mut error = Group::new(Delimiter::Parenthesis, Ident::new("error", mixed).into_token_stream());
+    error.set_span(here(end));
+    let at = spans::path_at(krate, here(start));
+    let error = quote_spanned!(here(start)=> #at::AddRule::on #error);
     quote_spanned! {mixed=>
         if let ::core::option::Option::Some(error) = #view(failure) {
             #[deny(unreachable_patterns)]
@@ -320,7 +327,21 @@ fn arm(place: u16, rule: &Rule, key: &TokenStream, krate: &Path) -> TokenStream 
     let at = spans::path_at(krate, first_span(pattern));
     let mut inner = Group::new(Delimiter::Parenthesis, pattern.clone());
     inner.set_span(last_span(pattern));
-    quote_spanned!(here=> #at::AddRuleFor #inner #guard => { #body })
+    quote_spanned!(here=> #at::AddRule::on #inner #guard => { #body })
+}
+
+/// An error type in generated code. A type with the name `Error` may be the trait of all errors. rustc would tell the user to write
+/// `dyn Error`, but does not for the code of a macro, whose name it prints.
+fn error_type(key: &TokenStream, krate: &Path) -> TokenStream {
+    let mut tokens = key.clone().into_iter();
+    match (tokens.next(), tokens.next()) {
+        (Some(TokenTree::Ident(word)), None) if word == "Error" => {
+            let here = Span::mixed_site().located_at(word.span());
+            let at = spans::path_at(krate, here);
+            quote_spanned!(here=> #at::__private::a_rule_names_an_error_type_and_not_a_trait__write_on_underscore_for_all_others!())
+        }
+        _ => key.clone(),
+    }
 }
 
 fn first_span(key: &TokenStream) -> Span {

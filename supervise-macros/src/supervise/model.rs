@@ -42,6 +42,8 @@ pub(crate) struct Rule {
     /// The pattern as the user wrote it.
     pub(crate) tokens: TokenStream,
     pub(crate) guard: Option<ExprClosure>,
+    /// Where the rule begins.
+    pub(crate) place: Span,
     pub(crate) answer: Answer,
 }
 
@@ -296,7 +298,8 @@ impl Table {
         self.strategy.check(limited, gives_up, errors);
         reachability::check(&self.rules, generics, errors);
         if let (Some(decider), false) = (self.decider.given(), self.rules.is_empty()) {
-            let message = "a table has either rules or a decider: remove `decider` or the `on(..)` rules";
+            let message = "a table has either rules or a decider, which decides every failure itself: remove `decider` if the `on(..)` rules say \
+                           everything, or else remove the rules, and let the decider return what they say";
             errors.add(decider.error(message));
         }
         if let (false, Some(backoff)) = (self.may_restart(), self.strategy.arguments.backoff.given()) {
@@ -356,13 +359,13 @@ impl Table {
             match (&rule.pattern, &rule.guard) {
                 (Pattern::Type(_), None) => whole = true,
                 (Pattern::Type(_) | Pattern::Variant { .. }, _) if whole => {
-                    return "HasOneSpellingAndWholeTypeLastFor";
+                    return "HasOneSpellingForTheTypeInAllRulesAndTheWholeTypeLast";
                 }
                 (Pattern::Type(_) | Pattern::Variant { .. }, _) => parts = true,
                 (Pattern::Kind(_) | Pattern::Any, _) => {}
             }
         }
-        if parts { "HasOneSpellingFor" } else { "HasOneRuleFor" }
+        if parts { "HasOneSpellingForTheTypeInAllRules" } else { "HasOneRuleAndNoSecondFor" }
     }
 
     /// The error types that have a rule, each once, in the order of their first rules.

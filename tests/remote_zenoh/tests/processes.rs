@@ -3,8 +3,9 @@
 //!
 //! Rules 26.1, 26.3, 26.4 and 26.6.
 
+mod there;
+
 use std::path::PathBuf;
-use std::process::{Command as Tool, Stdio};
 use std::time::{Duration, Instant};
 
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
@@ -12,14 +13,10 @@ use supervise::remote::{FindError, Node};
 use supervise::zenoh::Zenoh;
 use supervise::{ActorSystem, AskError, Event, Events, HowEnded, Interest};
 use supervise_remote_zenoh::{Echo, EchoRef, PATIENCE, Watcher, WatcherRef};
-use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
-use tokio::process::{Child, ChildStdout, Command};
+use tokio::io::AsyncWriteExt as _;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-/// Awaits something that must happen within a minute.
-async fn soon<T>(what: impl IntoFuture<Output = T>) -> T {
-    tokio::time::timeout(Duration::from_secs(60), what.into_future()).await.expect("it happens within a minute")
-}
+use crate::there::{There, soon};
 
 /// The node of this process.
 struct Here {
@@ -84,64 +81,6 @@ impl Here {
     async fn end(mut self) {
         assert_eq!(self.gone.try_recv().ok(), None, "each watch is told once");
         soon(self.system.terminate()).await;
-    }
-}
-
-/// A node in another process.
-struct There {
-    process: Child,
-    output: Lines<BufReader<ChildStdout>>,
-    address: String,
-}
-
-impl There {
-    async fn new(address: &str, seeds: &[&str]) -> Self {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_node"))
-            .arg(address)
-            .args(seeds)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()
-            .expect("it starts");
-        let output = BufReader::new(process.stdout.take().expect("it is piped")).lines();
-        let mut there = Self { process, output, address: String::new() };
-        there.address = there.says("ready ").await;
-        there
-    }
-
-    /// Waits for a line that begins with `begin`, and returns the rest of the line.
-    async fn says(&mut self, begin: &str) -> String {
-        loop {
-            let line = soon(self.output.next_line()).await.expect("it can be read").expect("it still runs");
-            if let Some(rest) = line.strip_prefix(begin) {
-                return rest.to_owned();
-            }
-        }
-    }
-
-    fn path(&self, name: &str) -> String {
-        format!("supervise://there@{}/user/{name}", self.address)
-    }
-
-    /// Sends a signal, such as `STOP`.
-    fn signal(&self, signal: &str) {
-        let process = self.process.id().expect("it runs").to_string();
-        let status =
-            Tool::new("kill").args([&format!("-{signal}"), &process]).status().expect("there is a `kill`");
-        assert!(status.success());
-    }
-
-    /// SIGKILL.
-    async fn kill(&mut self) {
-        soon(self.process.kill()).await.expect("it runs");
-    }
-
-    /// Ends it in an orderly way.
-    async fn end(mut self) {
-        drop(self.process.stdin.take());
-        let status = soon(self.process.wait()).await.expect("it is ours");
-        assert!(status.success(), "{status}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! What was sent, delivered and told, as an observer outside sees it, and the invariants N1 to N9.
+//! What was sent, delivered and told, as an observer outside sees it, and the invariants N1 to N10.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,6 +25,8 @@ struct Record {
     watches: BTreeMap<(Id, Id), Watch>,
     asks: BTreeMap<u64, u32>,
     ended: BTreeSet<Id>,
+    /// What small actors have handled.
+    handled: BTreeMap<Id, Vec<Vec<u8>>>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -108,7 +110,11 @@ impl History {
                 record.told(*subject, *watcher)
             }
             Effect::Resolve { ask, .. } => self.sides.entry((at, last)).or_default().resolved(*ask),
-            Effect::Transmit(_) | Effect::Forget { .. } | Effect::Unsent(_) | Effect::Refused(_) => Ok(()),
+            Effect::Transmit(_)
+            | Effect::Forget { .. }
+            | Effect::Unsent(_)
+            | Effect::Refused(_)
+            | Effect::Resumed { .. } => Ok(()),
         }
     }
 
@@ -157,11 +163,42 @@ impl History {
         Ok(())
     }
 
+    /// A small actor at `at` has handled a message.
+    pub(super) fn handled(&mut self, at: Place, mine: Number, actor: Id, body: Vec<u8>) -> Result<(), Broken> {
+        let record = self.sides.entry((at, mine)).or_default();
+        let count = record.handled.get(&actor).map_or(0, Vec::len);
+        ensure!(
+            record.put_to(actor).nth(count) == Some(&body),
+            "N10: {actor} handles {body:?} as its message {count} of {mine}"
+        );
+        record.handled.entry(actor).or_default().push(body);
+        Ok(())
+    }
+
     /// Nothing happens any more.
-    pub(super) fn at_rest(&self, has_ended: impl Fn(Id) -> bool) -> Result<(), Broken> {
+    pub(super) fn at_rest(
+        &self,
+        has_ended: impl Fn(Id) -> bool,
+        is_idler: impl Fn(Id) -> bool,
+        small: Id,
+    ) -> Result<(), Broken> {
         for ((at, mine), record) in &self.sides {
             if record.is_over {
                 continue;
+            }
+            let peers = self.sides.iter().filter(|((_, yours), other)| {
+                record.yours == Some(*yours) && other.yours == Some(*mine) && !other.has_verdict && !other.is_over
+            });
+            for (_, sender) in peers.filter(|_| !record.has_verdict) {
+                let to = sender.sent.iter().filter_map(|frame| match frame {
+                    Frame::Tell { to, .. } if *to >= small && !is_idler(*to) => Some(*to),
+                    _ => None,
+                });
+                for to in to.collect::<BTreeSet<Id>>() {
+                    let (sent, handled) =
+                        (sender.sent_to(to).count(), record.handled.get(&to).map_or(0, Vec::len));
+                    ensure!(sent == handled, "N10: {to} handled {handled} of {sent} messages ({mine})");
+                }
             }
             for ((subject, watcher), watch) in &record.watches {
                 let owed = if record.has_verdict || has_ended(*subject) { watch.watched } else { 0 };
@@ -179,7 +216,24 @@ impl History {
     }
 }
 
+fn of(frames: &[Frame], actor: Id) -> impl Iterator<Item = &Vec<u8>> {
+    frames.iter().filter_map(move |frame| match frame {
+        Frame::Tell { to, body } if *to == actor => Some(body),
+        _ => None,
+    })
+}
+
 impl Record {
+    /// What was sent to an actor.
+    fn sent_to(&self, actor: Id) -> impl Iterator<Item = &Vec<u8>> {
+        of(&self.sent, actor)
+    }
+
+    /// What was delivered to an actor.
+    fn put_to(&self, actor: Id) -> impl Iterator<Item = &Vec<u8>> {
+        of(&self.delivered, actor)
+    }
+
     fn told(&mut self, subject: Id, watcher: Id) -> Result<(), Broken> {
         let watch = self.watches.entry((subject, watcher)).or_default();
         ensure!(watch.open, "N6: {watcher} is told of {subject}, which it does not watch");

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use supervise_core::remote::association::{Frame, Id, Settings};
 
-use super::world::{Action, Deed, Faults, World};
+use super::world::{Action, Deed, Faults, World, idler, reader};
 use crate::setting;
 
 /// Random numbers that repeat for a seed (`xorshift64*`).
@@ -28,11 +28,13 @@ const NODES: usize = 3;
 fn deed(chance: &mut Chance, at: usize) -> Deed {
     let peer = (at + 1 + chance.below(NODES - 1)) % NODES;
     let actor = |chance: &mut Chance, at: usize| (at * 10 + chance.below(4)) as Id;
-    match chance.below(12) {
+    match chance.below(15) {
         0..5 => Deed::Tell(actor(chance, at), peer),
         5..7 => Deed::Ask(peer),
         7..9 => Deed::Watch(actor(chance, peer), actor(chance, at)),
         9..11 => Deed::Unwatch(actor(chance, peer), actor(chance, at)),
+        11..13 => Deed::Put(actor(chance, at), reader(actor(chance, peer))),
+        13 => Deed::Put(actor(chance, at), idler(actor(chance, peer))),
         _ => Deed::End(actor(chance, at)),
     }
 }
@@ -41,6 +43,7 @@ fn deed(chance: &mut Chance, at: usize) -> Deed {
 fn is_taken(chance: &mut Chance, action: Action) -> bool {
     match action {
         Action::Deliver(.., 0) | Action::Work(_) | Action::Act(_) => true,
+        Action::Read(..) => chance.below(4) == 0,
         Action::Deliver(..) | Action::Drop(..) | Action::Repeat(..) => chance.below(60) == 0,
         Action::Tick(_) => chance.below(20) == 0,
         Action::Freeze(_) | Action::Restart(_) => chance.below(400) == 0,
@@ -54,7 +57,8 @@ fn run(seed: u64, steps: usize) -> usize {
         (0..NODES).map(|at| (0..steps / 6).map(|_| deed(&mut chance, at)).collect()).collect();
     let scripts: Vec<&[Deed]> = scripts.iter().map(Vec::as_slice).collect();
     let window = [2, 5, 1000][chance.below(3)] * (Frame::HEAD + 2);
-    let settings = Settings { window, packet: window / 2, ..Settings::DEFAULT };
+    // For each of the 4 actors of a node that never read, a peer has less than two windows under way before it pauses.
+    let settings = Settings { window, packet: window / 2, held: 16 * window, ..Settings::DEFAULT };
     let mut world = World::new(&scripts).with_settings(settings);
     let often = 1_000_000;
     world.works_later = chance.below(2) == 0;

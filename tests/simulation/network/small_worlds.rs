@@ -5,8 +5,8 @@ use std::time::Duration;
 use supervise_core::remote::association::{Frame, Settings};
 
 use super::explore::explore;
-use super::world::Deed::{Ask, End, Leave, Tell, Unwatch, Watch};
-use super::world::{Faults, World};
+use super::world::Deed::{Ask, End, Leave, Put, Tell, Unwatch, Watch};
+use super::world::{Faults, World, idler, reader};
 
 /// One heartbeat for each state that time can reach.
 fn slow() -> Settings {
@@ -93,4 +93,39 @@ fn network_three_nodes() {
     let faults = Faults { drops: 1, kills: 1, ..Faults::default() };
     let deeds: &[&[_]] = &[&[Watch(11, 1), Watch(21, 1)], &[Tell(11, 0), End(11)], &[Watch(11, 21)]];
     explore("three nodes", up(deeds, faults));
+}
+
+#[test]
+fn network_a_full_actor_and_one_that_reads() {
+    let settings = Settings { window: 3 * (Frame::HEAD + 2), packet: Frame::HEAD + 2, ..slow() };
+    let settings = Settings { held: settings.window, ..settings };
+    let (full, other) = (idler(11), reader(12));
+    let deeds: &[&[_]] =
+        &[&[Put(1, full), Put(1, full), Put(1, full), Put(1, other), Put(1, other)], &[Tell(11, 0)]];
+    let faults = Faults { ticks: 1, ..Faults::default() };
+    let mut start = World::new(deeds).with_settings(settings).greeted().with_faults(faults);
+    start.works_later = true;
+    explore("a full actor", start);
+}
+
+#[test]
+fn network_full_actors_with_faults() {
+    let other = reader(11);
+    let deeds: &[&[_]] = &[&[Put(1, other), Put(2, other), Put(1, other), Put(1, other)], &[Put(11, reader(1))]];
+    let faults = Faults { drops: 1, reorders: 1, ..Faults::default() };
+    explore("full actors with faults", up(deeds, faults));
+    let faults = Faults { freezes: 1, restarts: 1, ..Faults::default() };
+    explore("full actors and a restart", up(deeds, faults));
+}
+
+/// What waits for room closes the window at once.
+#[test]
+fn network_a_full_actor_and_no_room_to_hold() {
+    let settings = Settings { window: 2 * (Frame::HEAD + 2), packet: Frame::HEAD + 2, held: 0, ..slow() };
+    let other = reader(11);
+    let deeds: &[&[_]] = &[&[Put(1, other); 5], &[Put(11, reader(1))]];
+    let faults = Faults { ticks: 1, ..Faults::default() };
+    let mut start = World::new(deeds).with_settings(settings).greeted().with_faults(faults);
+    start.works_later = true;
+    explore("no room to hold", start);
 }

@@ -16,6 +16,8 @@ use super::history::{Broken, History, Place};
 pub(super) enum Deed {
     /// This actor tells a message to the peer.
     Tell(Id, Place),
+    /// This actor tells a message to a small actor of the peer's, unless the window is closed or the small actor is known to be full.
+    Put(Id, Id),
     /// Asks an actor of the peer's.
     Ask(Place),
     /// The second watches the first, an actor of the peer's.
@@ -29,7 +31,24 @@ pub(super) enum Deed {
 
 /// Which node an actor lives on.
 pub(super) fn home(actor: Id) -> Place {
-    usize::try_from(actor / 10).unwrap_or(usize::MAX)
+    usize::try_from(actor % SMALL / 10).unwrap_or(usize::MAX)
+}
+
+/// Actors from here on are small: their mailboxes have room for one message.
+const SMALL: Id = 1 << 40;
+
+/// A small actor that handles its messages.
+pub(super) const fn reader(actor: Id) -> Id {
+    SMALL + actor
+}
+
+/// A small actor that handles nothing.
+pub(super) const fn idler(actor: Id) -> Id {
+    2 * SMALL + actor
+}
+
+fn is_idler(actor: Id) -> bool {
+    actor >= 2 * SMALL
 }
 
 /// What may happen.
@@ -43,6 +62,8 @@ pub(super) enum Action {
     Repeat(Place, Place),
     /// A node carries out what was delivered first.
     Work(Place),
+    /// A small actor of a node handles a message.
+    Read(Place, Id),
     /// A node does its next deed.
     Act(Place),
     /// A node's next deadline has come.
@@ -90,6 +111,25 @@ struct Node {
     watchers: BTreeSet<(Id, Id, Number)>,
     /// Each message and ask has its own number.
     count: u64,
+    /// The small actors to which messages were sent.
+    small: BTreeMap<Id, Small>,
+}
+
+/// A small actor.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+struct Small {
+    mailbox: Option<Parcel>,
+    /// What waits for room.
+    held: VecDeque<Parcel>,
+}
+
+/// A message that has arrived, and its association.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Parcel {
+    peer: Place,
+    mine: Number,
+    body: Vec<u8>,
+    bytes: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -116,6 +156,7 @@ impl World {
             ended: BTreeSet::new(),
             watchers: BTreeSet::new(),
             count: 0,
+            small: BTreeMap::new(),
         });
         let mut world = Self {
             settings: Settings::DEFAULT,
@@ -180,7 +221,11 @@ impl World {
     fn quiet_actions(&self) -> impl Iterator<Item = Action> + '_ {
         let deliver = self.pairs().map(|(from, to)| Action::Deliver(from, to, 0));
         let work = self.nodes.iter().enumerate().filter(|(_, node)| !node.inbox.is_empty());
-        deliver.chain(work.map(|(at, _)| Action::Work(at)))
+        let reads = self.nodes.iter().enumerate().flat_map(|(at, node)| {
+            let ready = node.small.iter().filter(|(id, small)| small.mailbox.is_some() && !is_idler(**id));
+            ready.map(move |(id, _)| Action::Read(at, *id))
+        });
+        deliver.chain(work.map(|(at, _)| Action::Work(at))).chain(reads)
     }
 
     /// Whether nothing is under way.
@@ -236,6 +281,7 @@ impl World {
         match deed {
             Deed::Tell(_, peer) | Deed::Ask(peer) => is_up(peer),
             Deed::Watch(subject, _) | Deed::Unwatch(subject, _) => is_up(home(subject)),
+            Deed::Put(_, to) => is_up(home(to)),
             Deed::End(_) | Deed::Leave => true,
         }
     }
@@ -260,6 +306,7 @@ impl World {
                 self.arrives(from, to, flying)?;
             }
             Action::Work(at) => self.work(at)?,
+            Action::Read(at, actor) => self.read(at, actor)?,
             Action::Act(at) => {
                 if let Some(deed) = self.nodes[at].deeds.pop_front() {
                     self.perform(at, deed)?;
@@ -308,6 +355,7 @@ impl World {
         node.peers.clear();
         node.inbox.clear();
         node.watchers.clear();
+        node.small.clear();
         self.history.died(at);
         for peer in (0..self.nodes.len()).filter(|peer| *peer != at) {
             self.between.entry((at, peer)).or_default().push_back(Flying::Vanished(uid));
@@ -356,7 +404,13 @@ impl World {
                 Effect::Forget { subject, watcher } => {
                     self.nodes[at].watchers.remove(&(subject, watcher, last));
                 }
-                Effect::Verdict { .. }
+                // What waits for room becomes a dead letter.
+                Effect::Verdict { mine, .. } => {
+                    for small in self.nodes[at].small.values_mut() {
+                        small.held.retain(|parcel| (parcel.peer, parcel.mine) != (peer, mine));
+                    }
+                }
+                Effect::Resumed { .. }
                 | Effect::Up { .. }
                 | Effect::Unreachable { .. }
                 | Effect::Resolve { .. }
@@ -383,10 +437,45 @@ impl World {
                 Frame::Unwatch { subject, watcher } => {
                     self.nodes[at].watchers.remove(&(subject, watcher, mine));
                 }
+                Frame::Tell { to, body } if to >= SMALL => {
+                    let bytes = Frame::HEAD + body.len() as u64;
+                    self.take_in(at, to, Parcel { peer, mine, body, bytes })?;
+                }
                 Frame::Tell { .. } | Frame::Answer { .. } | Frame::Ended { .. } | Frame::Note(_) => {}
+                Frame::Pause { .. } | Frame::Resume { .. } => {
+                    return Err(format!("N2: {at} delivers {frame:?}, which is the association's own"));
+                }
             }
         }
         self.step(at, peer, Input::Processed { mine, bytes })
+    }
+
+    /// A message for a small actor.
+    fn take_in(&mut self, at: Place, to: Id, parcel: Parcel) -> Result<(), Broken> {
+        let small = self.nodes[at].small.entry(to).or_default();
+        let Parcel { peer, mine, bytes, .. } = parcel;
+        if small.mailbox.is_none() && small.held.is_empty() {
+            small.mailbox = Some(parcel);
+            return Ok(());
+        }
+        // A node that has come to its verdict holds nothing more for that association.
+        let is_up = self.nodes[at].peers.get(&peer).and_then(Association::numbers).is_some_and(|of| of.0 == mine);
+        if !is_up {
+            return Ok(());
+        }
+        self.nodes[at].small.entry(to).or_default().held.push_back(parcel);
+        self.step(at, peer, Input::Held { mine, to, bytes })
+    }
+
+    fn read(&mut self, at: Place, actor: Id) -> Result<(), Broken> {
+        let Some(small) = self.nodes[at].small.get_mut(&actor) else { return Ok(()) };
+        let (read, next) = (small.mailbox.take(), small.held.pop_front());
+        small.mailbox.clone_from(&next);
+        if let Some(Parcel { mine, body, .. }) = read {
+            self.history.handled(at, mine, actor, body)?;
+        }
+        let Some(Parcel { peer, mine, bytes, .. }) = next else { return Ok(()) };
+        self.step(at, peer, Input::Released { mine, to: actor, bytes })
     }
 
     fn send(&mut self, at: Place, peer: Place, frame: Frame) -> Result<(), Broken> {
@@ -413,6 +502,14 @@ impl World {
                 }
                 let body = vec![u8::try_from(sender).unwrap_or(0), u8::try_from(count % 251).unwrap_or(0)];
                 self.send(at, peer, Frame::Tell { to: count, body })
+            }
+            Deed::Put(sender, to) => {
+                let association = &self.nodes[at].peers[&home(to)];
+                if self.nodes[at].ended.contains(&sender) || association.is_paused(to) || !association.is_open() {
+                    return Ok(());
+                }
+                let body = vec![u8::try_from(sender).unwrap_or(0), u8::try_from(count % 251).unwrap_or(0)];
+                self.send(at, home(to), Frame::Tell { to, body })
             }
             Deed::Ask(peer) => self.send(at, peer, Frame::Ask { to: 0, ask: count, body: Vec::new() }),
             Deed::Watch(subject, watcher) => {
@@ -469,6 +566,12 @@ impl World {
                     return Err(format!("N5: {waits} bytes wait at {at}"));
                 }
             }
+            for peer in node.peers.keys() {
+                let held: u64 = node.held(*peer).map(|(_, parcel)| parcel.bytes).sum();
+                if held > self.settings.held + self.settings.window.max(Frame::HEAD + 2) {
+                    return Err(format!("N10: {held} bytes are held at {at}"));
+                }
+            }
         }
         Ok(())
     }
@@ -523,6 +626,7 @@ impl World {
             }
         }
         self.quiet_until(self.settings.patience * 2)?;
+        self.pauses()?;
         for at in 0..self.nodes.len() {
             for peer in 0..self.nodes.len() {
                 if at == peer || !self.nodes[at].lives {
@@ -540,11 +644,33 @@ impl World {
         let lives = |at: Place| self.nodes[at].lives;
         // The verdict stands for messages that died with their node.
         let ended = |actor: Id| lives(home(actor)) && self.nodes[home(actor)].ended.contains(&actor);
-        self.history.at_rest(ended)
+        self.history.at_rest(ended, is_idler, SMALL)
+    }
+
+    /// At rest, a ref is paused if and only if something waits for its actor.
+    fn pauses(&self) -> Result<(), Broken> {
+        for (at, node) in self.nodes.iter().enumerate() {
+            for (peer, association) in &node.peers {
+                let full: BTreeSet<Id> = self.nodes[*peer].held(at).map(|(to, _)| to).collect();
+                if association.paused() != full.len() || !full.iter().all(|to| association.is_paused(*to)) {
+                    return Err(format!(
+                        "N10: {at} has paused {} refs, but {full:?} are full",
+                        association.paused()
+                    ));
+                }
+            }
+        }
+        Ok(())
     }
 }
 
 impl Node {
+    /// What waits here for room, of what a peer sent.
+    fn held(&self, peer: Place) -> impl Iterator<Item = (Id, &Parcel)> + '_ {
+        let all = self.small.iter().flat_map(|(to, small)| small.held.iter().map(|parcel| (*to, parcel)));
+        all.filter(move |(_, parcel)| parcel.peer == peer)
+    }
+
     fn deadline(&self) -> Option<Duration> {
         self.peers.values().filter_map(Association::deadline).min()
     }

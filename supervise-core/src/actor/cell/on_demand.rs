@@ -204,10 +204,15 @@ impl Core {
     }
 
     #[cfg(not(feature = "observe"))]
+    #[expect(clippy::unused_self, reason = "only a build with `observe` notes it")]
     #[inline]
     pub(crate) fn note_stashed(&self, _: usize) {}
 
     /// How many messages are in the stash, as far as this build knows it.
+    #[cfg_attr(
+        not(feature = "observe"),
+        expect(clippy::unused_self, reason = "only a build with `observe` notes it")
+    )]
     pub(crate) fn stashed(&self) -> usize {
         #[cfg(feature = "observe")]
         let stashed = self.rare_so_far().map_or(0, |rare| rare.stashed.load(Ordering::Relaxed));

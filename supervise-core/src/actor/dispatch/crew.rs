@@ -17,8 +17,8 @@ use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Arc, OnceLock, Weak};
 use std::task::{Context as TaskContext, Poll, Waker};
 
-use super::Task;
 use super::run_queues::{Look, RunQueues, Taken};
+use super::{Task, spawn};
 use crate::actor::system::SystemCore;
 
 /// The carriers of a multi-threaded runtime, and their scouts.
@@ -136,11 +136,13 @@ impl Crew {
     /// Runs `code` once, in a new tokio task.
     fn start(&self, code: fn(&Self)) {
         let Some(system) = self.system.get().and_then(Weak::upgrade) else { return };
-        drop(system.runtime().clone().spawn(async move {
+        let runtime = system.runtime().clone();
+        let once = async move {
             if let Some(crew) = system.dispatcher().crew() {
                 code(crew);
             }
-        }));
+        };
+        drop(spawn(&runtime, Box::pin(once)));
     }
 
     pub(super) fn end(&self) {

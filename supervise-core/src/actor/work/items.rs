@@ -67,7 +67,7 @@ impl<A: Actor> Works<A> {
         let notifier = self.notifier(actor);
         let id = notifier.id;
         let mut stream = UserValue::new(Box::pin(stream));
-        let cancel = notifier.clone().drive(async move {
+        let cancel = notifier.clone().drive(Box::pin(async move {
             // An error means that the receiver is gone.
             while let Ok(room) = sender.reserve().await {
                 let next = poll_fn(|cx| match contained(|| stream.as_mut().poll_next(cx)) {
@@ -88,7 +88,7 @@ impl<A: Actor> Works<A> {
             }
             drop((stream, sender));
             notifier.notify();
-        });
+        }));
         let into_message = UserValue::new(into_message);
         self.insert(id, Box::new(Items { _cancel: cancel, waiting, into_message, at_end: None }));
         id

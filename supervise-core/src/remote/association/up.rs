@@ -1,8 +1,9 @@
 //! An association while it lasts: its order, its window, and what waits for the peer.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::mem::take;
 
+use super::vocabulary::PAUSES;
 use super::{Effect, Frame, Id, Number, Packet, Settings, Why};
 use crate::supervision::Time;
 
@@ -12,6 +13,8 @@ pub(super) struct Up {
     pub(super) mine: Number,
     pub(super) yours: Number,
     pub(super) peer: Option<Id>,
+    /// The version of the wire that both sides speak.
+    pub(super) version: u16,
     /// How many packets were sent.
     pub(super) sequence: u64,
     /// How many packets arrived.
@@ -38,21 +41,28 @@ pub(super) struct Up {
     pub(super) watching: BTreeSet<(Id, Id)>,
     /// Watched actors here, and their watchers at the peer.
     pub(super) watched: BTreeSet<(Id, Id)>,
+    /// Actors here with full mailboxes, and the bytes of the frames that wait for each of them.
+    pub(super) holding: BTreeMap<Id, u64>,
+    /// The bytes of all those frames.
+    pub(super) held: u64,
+    /// Actors of the peer with full mailboxes.
+    pub(super) paused: BTreeSet<Id>,
 }
 
 /// The state that a verdict leaves behind for a moment.
 impl Default for Up {
     fn default() -> Self {
-        Self::new(0, 0, None, Time::ZERO)
+        Self::new((0, 0), None, 0, Time::ZERO)
     }
 }
 
 impl Up {
-    pub(super) fn new(mine: Number, yours: Number, peer: Option<Id>, now: Time) -> Self {
+    pub(super) fn new((mine, yours): (Number, Number), peer: Option<Id>, version: u16, now: Time) -> Self {
         Self {
             mine,
             yours,
             peer,
+            version,
             sequence: 0,
             expected: 0,
             sent: 0,
@@ -69,6 +79,9 @@ impl Up {
             answering: BTreeSet::new(),
             watching: BTreeSet::new(),
             watched: BTreeSet::new(),
+            holding: BTreeMap::new(),
+            held: 0,
+            paused: BTreeSet::new(),
         }
     }
 
@@ -94,12 +107,24 @@ impl Up {
             }
             self.queued -= bytes;
             self.sent += bytes;
-            self.transmit(now, frames, effects);
+            self.transmit(settings, now, frames, effects);
         }
     }
 
-    pub(super) fn transmit(&mut self, now: Time, frames: Vec<Frame>, effects: &mut Vec<Effect>) {
-        let (sequence, acknowledged) = (self.sequence, self.processed);
+    /// How many bytes the peer need not count as under way any more. What is held counts as processed up to a limit, so that full
+    /// actors hold up no other; beyond it, the window closes.
+    fn settled(&self, settings: &Settings) -> u64 {
+        self.processed.saturating_sub(self.held.saturating_sub(settings.held)).max(self.reported)
+    }
+
+    pub(super) fn transmit(
+        &mut self,
+        settings: &Settings,
+        now: Time,
+        frames: Vec<Frame>,
+        effects: &mut Vec<Effect>,
+    ) {
+        let (sequence, acknowledged) = (self.sequence, self.settled(settings));
         self.sequence += 1;
         self.reported = acknowledged;
         self.owes = None;
@@ -115,11 +140,53 @@ impl Up {
 
     pub(super) fn has_processed(&mut self, settings: &Settings, now: Time, bytes: u64, effects: &mut Vec<Effect>) {
         self.processed = (self.processed + bytes).min(self.arrived);
-        let owed = self.processed - self.reported;
+        self.report(settings, now, effects);
+    }
+
+    /// Acknowledges what has been processed, now or within a while.
+    fn report(&mut self, settings: &Settings, now: Time, effects: &mut Vec<Effect>) {
+        let owed = self.settled(settings) - self.reported;
         if owed > settings.window / 4 {
-            self.transmit(now, Vec::new(), effects);
+            self.transmit(settings, now, Vec::new(), effects);
         } else if owed > 0 && self.owes.is_none() {
             self.owes = Some(now);
+        }
+    }
+
+    /// A frame waits for room in the mailbox of an actor here.
+    pub(super) fn holds(&mut self, to: Id, bytes: u64) {
+        self.held += bytes;
+        let waits = self.holding.entry(to).or_default();
+        *waits += bytes;
+        if *waits == bytes {
+            self.say(Frame::Pause { to });
+        }
+    }
+
+    /// A frame that was held waits no more.
+    pub(super) fn releases(
+        &mut self,
+        settings: &Settings,
+        now: Time,
+        (to, bytes): (Id, u64),
+        effects: &mut Vec<Effect>,
+    ) {
+        let Some(waits) = self.holding.get_mut(&to) else { return };
+        let bytes = bytes.min(*waits);
+        *waits -= bytes;
+        self.held -= bytes;
+        if *waits == 0 {
+            self.holding.remove(&to);
+            self.say(Frame::Resume { to });
+        }
+        self.report(settings, now, effects);
+    }
+
+    /// Queues a frame for a peer that knows it.
+    fn say(&mut self, frame: Frame) {
+        if self.version >= PAUSES {
+            self.queued += frame.size();
+            self.queue.push_back(frame);
         }
     }
 
@@ -147,13 +214,13 @@ impl Up {
         self.acknowledged = acknowledged;
         let bytes = frames.iter().map(Frame::size).fold(0, u64::saturating_add);
         // For the peer, the bytes that wait to be processed here are still under way.
-        let waits = self.arrived - self.processed;
+        let waits = self.arrived - self.settled(settings);
         if bytes > 0 && waits > 0 && waits.saturating_add(bytes) > settings.window {
             return Err(Why::Broke);
         }
         let mut delivered = Vec::with_capacity(frames.len());
         for frame in frames {
-            if self.admits(settings, &frame)? {
+            if self.admits(settings, &frame, effects)? {
                 delivered.push(frame);
             }
         }
@@ -166,8 +233,18 @@ impl Up {
     }
 
     /// Whether this node carries out a frame that arrived.
-    fn admits(&mut self, settings: &Settings, frame: &Frame) -> Result<bool, Why> {
+    fn admits(&mut self, settings: &Settings, frame: &Frame, effects: &mut Vec<Effect>) -> Result<bool, Why> {
         match frame {
+            Frame::Pause { to } => {
+                self.paused.insert(*to);
+                if self.paused.len() <= settings.paused { Ok(false) } else { Err(Why::Broke) }
+            }
+            Frame::Resume { to } => {
+                if self.paused.remove(to) {
+                    effects.push(Effect::Resumed { to: *to });
+                }
+                Ok(false)
+            }
             Frame::Tell { .. } | Frame::Note(_) => Ok(true),
             Frame::Ask { ask, .. } => {
                 let is_new = self.answering.insert(*ask);

@@ -29,6 +29,10 @@ pub struct Settings {
     pub asks: usize,
     /// How many watches the peer may have.
     pub watches: usize,
+    /// How many bytes of messages may wait for room in full mailboxes before they close the window.
+    pub held: u64,
+    /// How many actors of the peer's may be paused.
+    pub paused: usize,
 }
 
 impl Settings {
@@ -43,11 +47,21 @@ impl Settings {
         backlog: 1 << 26,
         asks: 65_536,
         watches: 65_536,
+        held: 1 << 24,
+        paused: 65_536,
     };
 }
 
 /// The oldest and the newest version of the wire that this release speaks.
-pub const VERSIONS: (u16, u16) = (1, 1);
+///
+/// | version | what it adds |
+/// |---|---|
+/// | 1 | |
+/// | 2 | [`Frame::Pause`], [`Frame::Resume`] |
+pub const VERSIONS: (u16, u16) = (1, 2);
+
+/// The first version in which a peer can be asked to pause.
+pub(super) const PAUSES: u16 = 2;
 
 /// What a side says of itself when it greets.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -152,6 +166,16 @@ pub enum Frame {
         /// How and why.
         body: Vec<u8>,
     },
+    /// The mailbox of this actor of the sender's is full: send it no more messages until `Resume`.
+    Pause {
+        /// The actor of the sender's.
+        to: Id,
+    },
+    /// What waited for room in the actor's mailbox has found it.
+    Resume {
+        /// The actor of the sender's.
+        to: Id,
+    },
     /// Anything else, which the association passes on.
     Note(Vec<u8>),
 }
@@ -169,7 +193,7 @@ impl Frame {
             | Self::Watch { body, .. }
             | Self::Ended { body, .. }
             | Self::Note(body) => body.len(),
-            Self::Unwatch { .. } => 0,
+            Self::Unwatch { .. } | Self::Pause { .. } | Self::Resume { .. } => 0,
         };
         Self::HEAD + u64::try_from(body).unwrap_or(u64::MAX - Self::HEAD)
     }
@@ -184,6 +208,24 @@ pub enum Input {
     Vanished(Id),
     /// A packet arrived.
     Received(Packet),
+    /// A delivered frame waits for room in the mailbox of an actor here. [`Processed`](Self::Processed) follows for it too.
+    Held {
+        /// This side's number of its association.
+        mine: Number,
+        /// The actor.
+        to: Id,
+        /// The size of the frame.
+        bytes: u64,
+    },
+    /// A frame that was held waits no more.
+    Released {
+        /// This side's number of its association.
+        mine: Number,
+        /// The actor.
+        to: Id,
+        /// The size of the frame.
+        bytes: u64,
+    },
     /// So many bytes of delivered frames have been processed.
     Processed {
         /// This side's number of their association.
@@ -219,6 +261,11 @@ pub enum Effect {
         frames: Vec<Frame>,
         /// Their bytes, with those of frames that were dropped.
         bytes: u64,
+    },
+    /// The mailbox of this actor of the peer's has room again.
+    Resumed {
+        /// The actor.
+        to: Id,
     },
     /// The association has ended. What follows of `Unreachable`, `Forget`, `Resolve` and `Unsent` belongs to it.
     Verdict {

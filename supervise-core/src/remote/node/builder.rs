@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::mpsc::unbounded_channel;
 use tokio::sync::{Notify, watch};
 
 use super::super::association::Settings;
+use super::super::inbox::inbox;
 use super::super::remote_actor::{RemoteActor, RemoteType};
-use super::super::transport::{Inbox, NodeId, Transport, TransportError};
+use super::super::transport::{NodeId, Transport, TransportError};
 use super::{Joined, Node, NodeCore, drive};
 use crate::actor::{ActorSystem, dispatch};
 
@@ -46,6 +46,20 @@ pub(super) struct Limits {
     pub(super) message: usize,
     pub(super) refs: usize,
     pub(super) find: Duration,
+}
+
+impl Limits {
+    /// The size in bytes that a packet of a peer with the same limits never exceeds: a packet has many frames, or one large frame.
+    pub(super) fn packet(&self) -> u64 {
+        let Settings { window, packet, .. } = self.association;
+        window.max(self.message as u64).max(packet) + packet
+    }
+
+    /// How many bytes of one peer's packets may wait for this node. A peer has a window under way, in packets that may have but one
+    /// small frame, and packets without frames.
+    fn inbox(&self) -> usize {
+        usize::try_from(self.packet().saturating_mul(8)).unwrap_or(usize::MAX)
+    }
 }
 
 impl NodeBuilder {
@@ -83,18 +97,22 @@ impl NodeBuilder {
         self
     }
 
-    /// Sets how many bytes may be under way to a peer. The default is 1 MiB. Peers should have the same.
+    /// Sets how many bytes may be under way to a peer. The default is 1 MiB. Peers should have the same. Of what a peer sends to actors
+    /// here with full mailboxes, 16 times as much may wait before the peer waits too
+    /// (rule [26.11](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-26.11)).
     pub fn window(mut self, bytes: u64) -> Self {
         self.limits.association.window = bytes.max(1);
+        self.limits.association.held = bytes.saturating_mul(16);
         self
     }
 
-    /// Sets how many actors of one peer this node may know, how many asks of a peer may be under way, and how many watches it may have. A
-    /// peer that wants more is given up. The default is 65 536.
+    /// Sets how many actors of one peer this node may know, how many asks of a peer may be under way, how many watches it may have, and how
+    /// many of its actors may be full at a time. A peer that wants more is given up. The default is 65 536.
     pub fn limit(mut self, each: usize) -> Self {
         self.limits.refs = each;
         self.limits.association.asks = each;
         self.limits.association.watches = each;
+        self.limits.association.paused = each;
         self
     }
 
@@ -119,7 +137,7 @@ impl NodeBuilder {
         let largest = limits.association.window.max(limits.message as u64);
         limits.association.backlog = limits.association.backlog.max(largest.saturating_mul(16));
         let me = NodeId::new(system.name(), &transport.address());
-        let (inbox, heard) = unbounded_channel();
+        let (inbox, heard) = inbox(limits.inbox());
         let core = Arc::new(NodeCore {
             me,
             incarnation: fastrand::u64(1..),
@@ -148,7 +166,7 @@ impl NodeBuilder {
         }
         let mut joins = Joins(Some(&joined));
         let (me, incarnation) = (core.me.clone(), core.incarnation);
-        if let Err(error) = core.transport.open(&me, incarnation, Inbox(inbox)).await {
+        if let Err(error) = core.transport.open(&me, incarnation, inbox).await {
             return Err(JoinError::Transport(error));
         }
         dispatch::start(system.core(), drive(Arc::clone(&core), heard));

@@ -7,11 +7,9 @@ use std::sync::atomic::Ordering;
 use std::task::Poll;
 use std::time::Duration;
 
-use tokio::sync::mpsc::UnboundedReceiver;
-
 use super::super::association::{Input, Packet};
+use super::super::inbox::{Heard, News};
 use super::super::link::{Link, Work};
-use super::super::transport::Heard;
 use super::super::wire::{decode, encode};
 use super::NodeCore;
 
@@ -23,6 +21,7 @@ impl NodeCore {
         let (peer, input) = match heard {
             Heard::Appeared(peer, incarnation) => (peer, Input::Appeared(incarnation)),
             Heard::Vanished(peer, incarnation) => (peer, Input::Vanished(incarnation)),
+            Heard::Flooded(peer) => (peer, Input::Broke),
             Heard::Packet(peer, packet) if packet.len() as u64 > self.max_packet() => (peer, Input::Broke),
             // Noise is ignored: if a packet is missing, the next one shows it.
             Heard::Packet(peer, packet) => match decode(&packet, self.max_packet()) {
@@ -103,7 +102,7 @@ impl NodeCore {
 }
 
 /// The task of a node: it listens to the engine and the clock.
-pub(super) async fn drive(node: Arc<NodeCore>, mut heard: UnboundedReceiver<Heard>) {
+pub(super) async fn drive(node: Arc<NodeCore>, mut heard: News) {
     enum Next {
         Heard(Option<Heard>),
         Tick,

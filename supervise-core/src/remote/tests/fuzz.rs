@@ -58,13 +58,15 @@ fn body(random: &mut Rng) -> Vec<u8> {
 
 fn frame(random: &mut Rng) -> Frame {
     let (one, other, body) = (edge(random), edge(random), body(random));
-    match random.u8(..9) {
+    match random.u8(..11) {
         0 => Frame::Tell { to: one, body },
         1 => Frame::Ask { to: random.u64(..2), ask: random.u64(..), body },
         2 => Frame::Answer { ask: one, body },
         3 => Frame::Watch { subject: one, watcher: other, body },
         4 => Frame::Unwatch { subject: one, watcher: other },
         5 => Frame::Ended { subject: one, watcher: other, body },
+        6 => Frame::Pause { to: one },
+        7 => Frame::Resume { to: one },
         _ => Frame::Note(body),
     }
 }

@@ -10,12 +10,14 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::super::association::{Frame, Greeting, Packet, VERSIONS};
+use super::super::inbox::Inbox;
 use super::super::memory::Network;
-use super::super::transport::{BoxFuture, Inbox, NodeId, Transport, TransportError};
+use super::super::transport::{BoxFuture, NodeId, Transport, TransportError};
 use super::super::wire::{Note, WireRef, bytes, decode, encode};
 use super::super::{JoinError, Node, NodeBuilder};
 use super::{Plain, find, place, settle};
 use crate::actor::ActorSystem;
+use crate::observe::Event;
 
 /// A packet, and for whom it is.
 type Sent = (NodeId, Vec<u8>);
@@ -294,6 +296,61 @@ async fn a_flood_of_noise_does_not_hold_up_heartbeats() {
     assert_eq!(node.peers().len(), 1);
 }
 
+/// Why associations have ended since the last call.
+fn verdicts(events: &mut crate::observe::Events) -> Vec<&'static str> {
+    let all = std::iter::from_fn(|| events.try_recv());
+    all.filter_map(|event| if let Event::NodeDown { why, .. } = event { Some(why) } else { None }).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_peer_that_sends_faster_than_the_node_reads_is_given_up_alone() {
+    let (system, node, mut puppet) = Puppet::new(|builder| builder).await;
+    let mut events = system.events().subscribe();
+    let quiet = NodeId::new("quiet", "quiet:1");
+    let loud = std::mem::replace(&mut puppet.me, quiet.clone());
+    puppet.up().await;
+    puppet.me = loud.clone();
+    puppet.up().await;
+    settle().await;
+    assert_eq!(node.peers().len(), 2);
+    // The node's task has no turn meanwhile.
+    let memory = allocation_counter::measure(|| {
+        for _ in 0..200 {
+            puppet.inbox.packet(loud.clone(), vec![0xff; 1 << 20]);
+        }
+        for _ in 0..1_000_000 {
+            puppet.inbox.packet(loud.clone(), vec![0xff]);
+        }
+    });
+    assert!(memory.bytes_max < 12 << 20, "{} bytes wait", memory.bytes_max);
+    settle().await;
+    assert_eq!(verdicts(&mut events), ["broke"]);
+    assert_eq!(node.peers(), [quiet]);
+    // What it says later is heard.
+    puppet.up().await;
+    settle().await;
+    assert_eq!(node.peers().len(), 2);
+}
+
+/// A node that forges the names of others cannot fill the memory either.
+#[tokio::test(start_paused = true)]
+async fn what_all_peers_together_have_sent_is_bounded() {
+    let (_system, node, mut puppet) = Puppet::new(|builder| builder.window(1000).max_message(1000)).await;
+    let memory = allocation_counter::measure(|| {
+        for number in 0..100_000 {
+            let peer = NodeId::new("peer", &format!("peer:{number}"));
+            puppet.inbox.packet(peer.clone(), vec![0xff; 1000]);
+            puppet.inbox.appeared(peer.clone(), 1);
+            puppet.inbox.vanished(peer, 1);
+        }
+    });
+    assert!(memory.bytes_max < 100 << 20, "{} bytes wait", memory.bytes_max);
+    settle().await;
+    puppet.up().await;
+    settle().await;
+    assert!(node.peers().contains(&puppet.me));
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_peer_that_talks_and_does_not_listen_piles_up_nothing() {
     let (_system, node, mut puppet) = Puppet::with_room(2, |builder| builder).await;
@@ -318,7 +375,7 @@ async fn cost_of_peers(count: usize) -> Duration {
         peers.push((puppet.me.clone(), puppet.to));
     }
     let mut least = Duration::MAX;
-    for sequence in 0..5 {
+    for sequence in 0..20 {
         let began = Instant::now();
         for (peer, to) in &peers {
             let (to, frames) = (*to, Vec::new());

@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use super::{Instance, Phase, Protocol};
 use crate::supervision::Time;
-use crate::supervision::backoff::Backoff;
+use crate::supervision::backoff::{Attempt, Backoff};
 use crate::supervision::children::{ChildRecord, Children, Delayed, Report};
 use crate::supervision::directive::Directive;
 use crate::supervision::fields::Granted;
+use crate::supervision::restart_window::{Permit, RestartStatistics};
 use crate::supervision::schedule::{Answer, ScheduledRestart};
 use crate::supervision::settings::{Count, OnLimit, Scope, Strategy};
 use crate::supervision::strategy::{self, Family, Reach};
@@ -283,7 +284,9 @@ fn gives_up<R: Clone, C>(
     now: Time,
 ) -> bool {
     let Some(backoff) = backoff.filter(|backoff| backoff.give_up_after.is_some()) else { return false };
-    children.find_mut(culprit).is_some_and(|child| child.history_mut().backoff.gives_up(start, backoff, now))
+    children
+        .find_mut(culprit)
+        .is_some_and(|child| child.history_mut().backoff.attempt(start, backoff, now) == Attempt::GiveUp)
 }
 
 /// Whether the limit of the rule that decided grants the restart. Like the strategy's count, that of the rule is kept
@@ -302,7 +305,7 @@ fn permitted_by_rule<R: Clone, C>(
         (Count::Child, Some(child)) => &mut child.history_mut().of_rules,
         (Count::Supervisor, _) | (_, None) => &mut children.of_rules,
     };
-    counts.of(terms.rule).permit(&terms.limit, ruling.now)
+    counts.of(terms.rule).permit(&terms.limit, ruling.now) == Permit::Granted
 }
 
 /// Whether the strategy's limit grants the restart. Checks each affected child's statistics, or the
@@ -318,10 +321,11 @@ fn permitted<R: Clone, C>(
     if strategy.limit.is_unlimited() {
         return true;
     }
+    let granted = |count: &mut RestartStatistics| count.permit(&strategy.limit, now) == Permit::Granted;
     match strategy.count {
-        Count::Supervisor => children.restarts.permit(&strategy.limit, now),
-        Count::Child => affected.iter().all(|id| {
-            children.find_mut(*id).is_none_or(|child| child.history_mut().restarts.permit(&strategy.limit, now))
-        }),
+        Count::Supervisor => granted(&mut children.restarts),
+        Count::Child => affected
+            .iter()
+            .all(|id| children.find_mut(*id).is_none_or(|child| granted(&mut child.history_mut().restarts))),
     }
 }

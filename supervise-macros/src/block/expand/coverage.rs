@@ -4,10 +4,10 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::Path;
 
-use crate::attributes;
 use crate::block::model::{Block, Fallible, Outcome};
 use crate::generics::{derivation, require, with_parameter};
 use crate::supervise::model::distinct;
+use crate::{attributes, spans};
 
 /// `FailuresDecidedBy`, one bound for each type the actor can fail with.
 pub(super) fn failures(block: &Block) -> TokenStream {
@@ -18,8 +18,12 @@ pub(super) fn failures(block: &Block) -> TokenStream {
     let mut always = Vec::new();
     let mut helpers = TokenStream::new();
     let mut count = 0;
-    for (cfgs, fallible) in &fallible(block) {
-        let decides = decides(fallible, krate);
+    for (cfgs, fallible, answers) in &fallible(block) {
+        let mut decides = decides(fallible, krate);
+        let is_answered = || always.iter().any(|always: &TokenStream| always.to_string() == decides.to_string());
+        if !answers && !fallible.may_wrap() && !is_answered() {
+            decides = bound(fallible, "DecidesUnasked", krate);
+        }
         if cfgs.is_empty() {
             always.push(decides);
             continue;
@@ -38,28 +42,36 @@ pub(super) fn failures(block: &Block) -> TokenStream {
     if count == 0 { decided } else { quote!(const _: () = { #helpers #decided };) }
 }
 
-/// What the parent must be because of an error.
+/// What the parent must be because of an error. rustc shows the place of this bound, which is the error type of a handler.
 fn decides(fallible: &Fallible, krate: &Path) -> TokenStream {
-    let err = fallible.err(krate);
-    if fallible.may_wrap() { quote!(#krate::DecidesByOuterType<#err>) } else { quote!(#krate::Decides<#err>) }
+    bound(fallible, if fallible.may_wrap() { "HasARuleFor" } else { "Decides" }, krate)
 }
 
-/// All return types of the actor that can be an error, with their `#[cfg]`s.
-fn fallible(block: &Block) -> Vec<(&TokenStream, &Fallible)> {
+fn bound(fallible: &Fallible, name: &str, krate: &Path) -> TokenStream {
+    let (start, end) = fallible.err_ends();
+    let here = |span| Span::mixed_site().located_at(span);
+    let (err, at, name) = (fallible.err(krate), spans::path_at(krate, here(start)), Ident::new(name, here(start)));
+    let close = quote_spanned!(here(end)=> >);
+    quote_spanned!(here(start)=> #at::#name<#err #close)
+}
+
+/// All return types of the actor that can be an error, with their `#[cfg]`s, and whether they are a handler's, which may answer with the
+/// error instead. Those of handlers come first.
+fn fallible(block: &Block) -> Vec<(&TokenStream, &Fallible, bool)> {
     let mut all = Vec::new();
     for handler in &block.handlers {
         if let (Some(fallible), true) = (handler.reply.fallible(), handler.is_sound()) {
-            all.push((&handler.cfgs, fallible));
+            all.push((&handler.cfgs, fallible, true));
         }
     }
     for hook in &block.hooks {
         if let Outcome::Fallible(fallible) = &hook.outcome {
-            all.push((&hook.cfgs, fallible));
+            all.push((&hook.cfgs, fallible, false));
         }
     }
     for watch in &block.watches {
         if let Outcome::Fallible(fallible) = &watch.outcome {
-            all.push((&watch.cfgs, fallible));
+            all.push((&watch.cfgs, fallible, false));
         }
     }
     all

@@ -61,8 +61,13 @@ pub(super) fn visible(block: &Block) -> Option<TokenStream> {
         return None;
     }
     let vis_text = written(vis);
+    let removed = if arguments.derive.value.is_none() && arguments.name.value.is_none() {
+        format!("message(vis = {vis_text})")
+    } else {
+        format!("vis = {vis_text}")
+    };
     let text = format!(
-        "`{name}` is `pub`, and its messages must not be less visible: remove `vis = {vis_text}`, or write `{vis_text} struct {name}`"
+        "`{name}` is `pub`, and its messages must not be less visible: remove `{removed}`, or write `{vis_text} struct {name}`"
     );
     let here = Span::mixed_site().located_at(spans::of(vis));
     let krate = spans::path_at(krate, here);

@@ -187,8 +187,8 @@ fn later(ty: Type, returned: Reply, handler: &Ident, errors: &mut Errors) -> Lat
         Reply::Later(_) => unreachable!("`output` reads the return type only"),
     };
     let message = format!(
-        "`{handler}` takes its reply slot, so the slot brings the reply: return nothing, or a `Result<(), ..>` whose `Err` fails \
-         the actor"
+        "`{handler}` takes its reply slot, so the slot brings the reply: remove the return type, and answer with `reply.answer(value);` (or \
+         return a `Result<(), ..>`, with `Ok(())` at the end, if an `Err` should fail the actor)"
     );
     errors.at(&refused, message);
     Later { ty, outcome: Outcome::Nothing }

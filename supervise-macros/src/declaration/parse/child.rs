@@ -1,5 +1,6 @@
 //! Reads `#[child(..)]` on fields.
 
+use heck::ToSnakeCase;
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident};
 use syn::ext::IdentExt;
@@ -20,8 +21,6 @@ use crate::spans;
 use crate::syntax::{self, bare};
 use crate::value::{Value, value};
 
-const EXAMPLE: &str = "`#[child(|this| || Reader::new())] reader: Child<Reader>`";
-
 /// Takes the attributes off the fields and reads them.
 pub(super) fn children(data: &mut Data, errors: &mut Errors) -> Vec<Child> {
     let fields = match data {
@@ -29,9 +28,7 @@ pub(super) fn children(data: &mut Data, errors: &mut Errors) -> Vec<Child> {
             fields @ Fields::Named(_) => fields,
             fields => {
                 check_given(fields, declare, errors);
-                let mend =
-                    |_: &_| "a child takes its name from its field: give the struct named fields".to_owned();
-                refuse(fields, mend, errors);
+                refuse(fields, named, errors);
                 return Vec::new();
             }
         },
@@ -86,17 +83,35 @@ fn check_given(fields: &mut Fields, mend: fn(&Field) -> String, errors: &mut Err
     }
 }
 
+/// How to name a child's field.
+fn named(field: &Field) -> String {
+    let name = meant_actor(&field.ty).to_snake_case();
+    let ty = written(&field.ty);
+    format!(
+        "a child takes its name from its field: write a struct with named fields, `{{ #[child(..)] {name}: {ty} }}` in place of \
+         `(#[child(..)] {ty});`, and `self.{name}` to use it"
+    )
+}
+
 /// How to declare the child in a struct's field.
 fn declare(field: &Field) -> String {
     let actor = actor_of(&field.ty).unwrap_or_else(|| field.ty.clone());
-    format!("write `#[child(|this| {})]` above the field to declare it", made(&actor))
+    format!("write `#[child(|_| {})]` above the field to declare it{}", made(&actor), stands_for(&actor))
+}
+
+/// Says what the constructor in [`made`] is.
+fn stands_for(actor: &Type) -> String {
+    let inner = if pattern_of(actor).is_some() { first_argument(actor) } else { Some(actor) };
+    let made = inner.map_or_else(|| "Worker::new()".to_owned(), constructed);
+    let name = made.strip_suffix("::new()").unwrap_or(&made);
+    format!(" (`{made}` stands for any expression that makes a `{name}`)")
 }
 
 /// What the closure of a child's declaration returns.
 fn made(actor: &Type) -> String {
     let Some(pattern) = pattern_of(actor) else { return format!("|| {}", constructed(actor)) };
     let inner = first_argument(actor);
-    let make = inner.map_or_else(|| "Worker".to_owned(), constructed);
+    let make = inner.map_or_else(|| "Worker::new()".to_owned(), constructed);
     match pattern.to_string().as_str() {
         "Pool" => format!("Pool::round_robin(4, || {make}).props()"),
         "BackoffSupervisor" => {
@@ -123,7 +138,10 @@ fn constructed(actor: &Type) -> String {
 
 /// Refuses a factory that does not take what the runtime gives it: the key of a keyed child, and nothing otherwise.
 fn check_factory(make: &ExprClosure, kind: &ChildKind, errors: &mut Errors) -> Option<()> {
-    let Expr::Closure(factory) = last(&make.body) else { return Some(()) };
+    let Expr::Closure(factory) = last(&make.body) else {
+        let is_read = make.inputs.len() == 1 && !matches!(kind, ChildKind::Pattern);
+        return if is_read { check_instance(make, kind, errors) } else { Some(()) };
+    };
     let body = shortened(&written(&factory.body), "..");
     let message = match (kind, factory.inputs.len()) {
         (ChildKind::Keyed(_), 1) | (ChildKind::Actor | ChildKind::Pattern, 0) => return Some(()),
@@ -138,6 +156,32 @@ fn check_factory(make: &ExprClosure, kind: &ChildKind, errors: &mut Errors) -> O
         ),
     };
     errors.at_span(spans::of(factory), message);
+    None
+}
+
+/// Refuses the name or the fields of a struct in place of a factory.
+fn check_instance(make: &ExprClosure, kind: &ChildKind, errors: &mut Errors) -> Option<()> {
+    let instance = last(&make.body);
+    let is_struct = match instance {
+        Expr::Struct(_) => true,
+        Expr::Path(path) => {
+            path.path.segments.last().is_some_and(|last| last.ident.to_string().starts_with(char::is_uppercase))
+        }
+        _ => false,
+    };
+    if !is_struct {
+        return Some(());
+    }
+    let factory = match kind {
+        ChildKind::Keyed(key) => format!("|_: &{}|", written(key)),
+        ChildKind::Actor | ChildKind::Pattern => "||".to_owned(),
+    };
+    let message = format!(
+        "the closure of `#[child(..)]` returns a factory, another closure, which runs at each restart of the child: write `{factory} {}` \
+         here",
+        shortened(&written(instance), "..")
+    );
+    errors.at_span(spans::of(instance), message);
     None
 }
 
@@ -165,8 +209,8 @@ fn spawn(field: &Field) -> String {
     }
     let name = field.ident.as_ref().map_or_else(|| "child".to_owned(), Ident::to_string);
     format!(
-        "only the fields of a struct can be children: make this field `Option<{}>`, and fill it in `#[pre_start] fn begin(&mut self, ctx: \
-         &mut Context<Self>) -> Result<(), SpawnError>` with `Some(ctx.{spawn}(\"{name}\", {makes})?)`",
+        "only the fields of a struct can be children: make this field `Option<{}>`, which begins as `None`, and fill it in `#[pre_start] fn \
+         begin(&mut self, ctx: &mut Context<Self>) -> Result<(), SpawnError>` with `Some(ctx.{spawn}(\"{name}\", {makes})?)`",
         written(&actor)
     )
 }
@@ -203,30 +247,28 @@ fn child(field: &Field, attribute: &Attribute, errors: &mut Errors) -> Option<Ch
     let ident = field.ident.clone()?;
     let held = held(&field.ty);
     if held.is_none() {
-        let meant = meant_actor(&field.ty);
-        let message = if is_collection(&field.ty) {
-            format!(
-                "a field declares one child: write one field of type `Child<{meant}>` for each, or spawn them in `#[pre_start]` \
-                 and keep a `Vec<{meant}Ref>`, or use a `supervise::pattern::Pool`"
-            )
-        } else if let Some(key) = key_of(&field.ty) {
-            format!(
-                "a field declares one child: for children by key, write `{ident}: Children<{key}, {meant}>`, and a factory that gets the \
-                 key, `|_| |key: &{key}| {meant}::new()`"
-            )
-        } else {
-            format!("the type of a child's field is `Child<..>`: write `{ident}: Child<{meant}>`")
-        };
-        errors.at(&field.ty, message);
+        refuse_type(&ident, &field.ty, attribute, errors);
     }
     let tokens = match &attribute.meta {
         Meta::List(list) if !list.tokens.is_empty() => list.tokens.clone(),
         _ => {
-            errors.at(attribute, format!("`#[child]` needs a closure that makes the child: write {EXAMPLE}"));
+            let (example, explained) = example(&field.ty, "");
+            let message = format!("`#[child]` needs a closure that makes the child: write `{example}`{explained}");
+            errors.at(attribute, message);
             return None;
         }
     };
     let (make, rest) = errors.keep(syntax::read(tokens, parts))?;
+    let Some(make) = make else {
+        let settings = written(&rest);
+        let is_setting =
+            settings.split_once('=').is_some_and(|(name, _)| syn::parse_str::<Ident>(name.trim()).is_ok());
+        let (example, explained) = example(&field.ty, if is_setting { &settings } else { "" });
+        let after = if is_setting { ", and settings after it" } else { "" };
+        let message = format!("the closure that makes the child comes first{after}: write `{example}`{explained}");
+        errors.at_span(spans::of(&rest), message);
+        return None;
+    };
     if let Some(waits) = awaited(make.body.to_token_stream()) {
         let message = "a factory does not wait: keep what it needs in a field, such as an `Option`, and fill the field in the child's \
                        `#[pre_start] async fn begin(&mut self) -> Result<(), E>`";
@@ -257,6 +299,53 @@ fn child(field: &Field, attribute: &Attribute, errors: &mut Errors) -> Option<Ch
         errors.at_span(child.field.span(), message);
     }
     Some(child)
+}
+
+/// Refuses a field that is no `Child<..>` or `Children<.., ..>`.
+fn refuse_type(field: &Ident, ty: &Type, attribute: &Attribute, errors: &mut Errors) {
+    let meant = meant_actor(ty);
+    let many =
+        if is_collection(ty) { Some(("number", "usize".to_owned())) } else { key_of(ty).map(|key| ("key", key)) };
+    let message = if let Some((by, key)) = many {
+        let make = factory_of(attribute).unwrap_or_else(|| format!("{meant}::new()"));
+        format!(
+            "a field declares one child: for children by {by}, write `#[child(|_| |_: &{key}| {make})] {field}: Children<{key}, {meant}>`, \
+             which begins as `Children::default()`; `self.{field}.get_or_spawn({by})?` gives the `{meant}Ref` of one child and makes the child if \
+             there is none, and `self.{field}.len()` counts them"
+        )
+    } else {
+        format!(
+            "the type of a child's field is `Child<..>`: write `{field}: Child<{meant}>`, which begins as `Child::default()`; \
+             `self.{field}.actor()` gives its `{meant}Ref`"
+        )
+    };
+    errors.at(ty, message);
+}
+
+/// What the factory in the attribute makes.
+fn factory_of(attribute: &Attribute) -> Option<String> {
+    let Meta::List(list) = &attribute.meta else { return None };
+    let parts = |input: ParseStream<'_>| {
+        let make: ExprClosure = input.parse()?;
+        input.parse::<TokenStream>()?;
+        Ok(make)
+    };
+    let make = syntax::read(list.tokens.clone(), parts).ok()?;
+    let Expr::Closure(factory) = last(&make.body) else { return None };
+    Some(shortened(&written(&factory.body), ".."))
+}
+
+/// The attribute for a field of this type with these settings, and what to read for the expression in it.
+fn example(ty: &Type, settings: &str) -> (String, String) {
+    let settings = if settings.is_empty() { String::new() } else { format!(", {settings}") };
+    if let Some((ChildKind::Keyed(key), actor)) = held(ty) {
+        let factory = format!("|_| |_: &{}| {}", written(&*key), constructed(&actor));
+        return (format!("#[child({factory}{settings})]"), stands_for(&actor));
+    }
+    let actor = actor_of(ty)
+        .or_else(|| syntax::read(meant_actor(ty).parse().ok()?, Type::parse).ok())
+        .unwrap_or_else(|| ty.clone());
+    (format!("#[child(|_| {}{settings})]", made(&actor)), stands_for(&actor))
 }
 
 /// The place of the first `.await` that stands in no `async` block or closure.
@@ -369,26 +458,17 @@ fn meant_actor(ty: &Type) -> String {
     whole
 }
 
-/// Reads the closure, and leaves the arguments after it.
-fn parts(input: ParseStream<'_>) -> syn::Result<(ExprClosure, TokenStream)> {
+/// Reads the closure, if there is one, and leaves the arguments after it.
+fn parts(input: ParseStream<'_>) -> syn::Result<(Option<ExprClosure>, TokenStream)> {
     let closure = input.peek(syn::Token![|]) || input.peek(syn::Token![||]) || input.peek(syn::Token![move]);
     if !closure {
-        let message = if input.peek(syn::Ident) && input.peek2(syn::Token![=]) {
-            let settings = written(&input.cursor().token_stream());
-            format!(
-                "the closure that makes the child comes first, and settings after it: write \
-                 `#[child(|this| || Reader::new(), {settings})]`"
-            )
-        } else {
-            format!("the closure that makes the child comes first: write {EXAMPLE}")
-        };
-        return Err(input.error(message));
+        return Ok((None, input.parse()?));
     }
     let make = input.parse()?;
     if !input.is_empty() {
         <syn::Token![,]>::parse(input)?;
     }
-    Ok((make, input.parse()?))
+    Ok((Some(make), input.parse()?))
 }
 
 /// Reads `limit = 10_000`.
@@ -416,7 +496,12 @@ pub(crate) fn child_name(setting: &Setting, example: &'static str, _: &mut Error
     if is_name(&name.value()) {
         Ok(name)
     } else {
-        let message = "a name consists of letters, digits, `-` and `_`, such as `\"reader-1\"`";
+        let allowed = |c| if is_name(&String::from(c)) { c } else { '-' };
+        let mut near: String = name.value().chars().map(allowed).collect();
+        if near.is_empty() {
+            near.push_str("reader-1");
+        }
+        let message = format!("a name consists of letters, digits, `-` and `_`: write one such as `\"{near}\"`");
         Err(syn::Error::new(name.span(), message))
     }
 }

@@ -4,6 +4,7 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::{Generics, Path, TypeParam, TypeParamBound};
 
+use super::error_type;
 use crate::generics::{derivation, mentions_parameter, require, with_parameter};
 use crate::spans;
 use crate::supervise::model::Table;
@@ -48,13 +49,14 @@ fn own_coverage(
     let (parent, mut upwards) = with_parent(generics);
     let escalations = table.escalations();
     for ty in &escalations.types {
+        let ty = error_type(ty, krate);
         require(&mut upwards, quote!(#ty: #krate::EscalatedErrorDecidedBy<#parent>));
     }
     if permanent && table.strategy.escalates_at_limit() {
-        require(&mut upwards, quote!(#parent: #krate::Decides<#krate::PermanentEnded>));
+        require(&mut upwards, quote!(#parent: #krate::DecidesUnasked<#krate::PermanentEnded>));
     }
     if escalations.failed_starts {
-        require(&mut upwards, quote!(#parent: #krate::Decides<#krate::InitializationFailed>));
+        require(&mut upwards, quote!(#parent: #krate::DecidesUnasked<#krate::InitializationFailed>));
     }
     if escalations.anything {
         require(&mut upwards, quote!(#parent: #krate::DecidesAll));
@@ -83,6 +85,7 @@ fn rule_for(
 ) -> TokenStream {
     let (impl_generics, _, where_clause) = generics.split_for_impl();
     let here = Span::mixed_site().located_at(spans::of(key));
+    let key = error_type(key, krate);
     let (krate, ty) = (spans::path_at(krate, here), spans::path_at(ty, here));
     quote_spanned! {here=>
         #[automatically_derived]
@@ -137,10 +140,10 @@ pub(crate) fn declaration(
 ) -> TokenStream {
     let (parent, mut upwards) = with_parent(generics);
     if bounded_stash {
-        require(&mut upwards, quote!(#parent: #krate::Decides<#krate::StashOverflow>));
+        require(&mut upwards, quote!(#parent: #krate::DecidesUnasked<#krate::StashOverflow>));
     }
     if has_children {
-        require(&mut upwards, quote!(#parent: #krate::Decides<#krate::InitializationFailed>));
+        require(&mut upwards, quote!(#parent: #krate::DecidesUnasked<#krate::InitializationFailed>));
     }
     let of = quote_spanned!(Span::mixed_site()=> #krate::DeclarationDecidedBy<#parent>);
     derivation(&upwards, of, actor, TokenStream::new())

@@ -10,14 +10,14 @@ use crate::generics::mentions_parameter;
 use crate::grammar::Word;
 use crate::grammar::words::{Directive, FailureKind};
 use crate::settings::written;
-use crate::spelling::closest;
+use crate::spelling::{closest, joined};
 use crate::syntax;
 
 const NEVER: &str = "this rule never matches";
 
 /// Checks the rules in their order.
 pub(super) fn check(rules: &[Rule], generics: &Generics, errors: &mut Errors) {
-    let mut earlier = Earlier::default();
+    let mut earlier = Earlier { rules, ..Earlier::default() };
     for rule in rules {
         earlier.check(rule, errors);
     }
@@ -31,12 +31,14 @@ pub(super) fn check(rules: &[Rule], generics: &Generics, errors: &mut Errors) {
 /// What the rules so far match.
 #[derive(Default)]
 struct Earlier<'a> {
+    /// All rules of the table.
+    rules: &'a [Rule],
     /// The patterns of rules without a guard.
-    patterns: Vec<String>,
+    patterns: Vec<(String, &'a Rule)>,
     /// The types that a rule without a guard matches whole.
-    whole: Vec<String>,
+    whole: Vec<(String, &'a Rule)>,
     /// The variants that a rule without a guard matches whole.
-    variants: Vec<String>,
+    variants: Vec<(String, &'a Rule)>,
     /// The types that rules with a guard match.
     guarded: Vec<&'a TokenStream>,
     /// Whether there was a `_`.
@@ -74,33 +76,25 @@ impl<'a> Earlier<'a> {
             return;
         };
         let key = written(&key);
-        if self.whole.contains(&key) {
-            let mend = if text == key {
-                "remove one of the two, and keep the one whose directive you mean".to_owned()
-            } else {
-                format!("move `on({text})` before that rule")
-            };
-            errors.at(tokens, format!("{NEVER}: an earlier rule matches every `{key}`; {mend}"));
+        if let Some(earlier) = found(&self.whole, &key) {
+            let twice = text == key && guard.is_none();
+            errors.at(tokens, self.unreachable(rule, earlier, &format!("every `{key}`"), twice));
             return;
         }
         if let Some((variant, whole)) = variant(pattern) {
-            if self.variants.contains(&variant) && !self.patterns.contains(&text) {
-                let mend = if whole {
-                    "remove one of the two, and keep the one whose directive you mean".to_owned()
-                } else {
-                    format!("move `on({text})` before that rule")
-                };
-                errors.at(tokens, format!("{NEVER}: an earlier rule matches every `{variant}`; {mend}"));
+            if let (Some(earlier), None) = (found(&self.variants, &variant), found(&self.patterns, &text)) {
+                let twice = whole && guard.is_none();
+                errors.at(tokens, self.unreachable(rule, earlier, &format!("every `{variant}`"), twice));
                 return;
             }
             if whole && guard.is_none() {
-                self.variants.push(variant);
+                self.variants.push((variant, rule));
             }
         }
         if matches!(pattern, Pattern::Type(_)) {
             match guard {
                 Some(_) => self.guarded.push(tokens),
-                None => self.whole.push(key),
+                None => self.whole.push((key, rule)),
             }
         }
         if guard.is_none() {
@@ -109,26 +103,81 @@ impl<'a> Earlier<'a> {
     }
 
     /// Remembers a rule without a guard.
-    fn add(&mut self, rule: &Rule, text: String, errors: &mut Errors) {
-        if self.patterns.contains(&text) {
-            let message = format!(
-                "{NEVER}: an earlier rule matches `{text}`; remove one of the two, and keep the one whose directive you mean"
-            );
-            errors.at(&rule.tokens, message);
+    fn add(&mut self, rule: &'a Rule, text: String, errors: &mut Errors) {
+        if let Some(earlier) = found(&self.patterns, &text) {
+            errors.at(&rule.tokens, self.unreachable(rule, earlier, &format!("`{text}`"), true));
         }
-        self.patterns.push(text);
         self.any = matches!(rule.pattern, Pattern::Any);
+        self.patterns.push((text, rule));
+    }
+
+    /// The message for a pattern of `rule` that never matches, because the earlier rule matches `matched`. `twice`: both match the same,
+    /// so that another order does not help.
+    fn unreachable(&self, rule: &Rule, earlier: &Rule, matched: &str, twice: bool) -> String {
+        let text = written(&rule.tokens);
+        if rule.answer.rule == earlier.answer.rule {
+            return format!("`{text}` has no effect here, because this rule already matches {matched}: remove it");
+        }
+        let first = self.as_written(earlier);
+        let because = format!("the earlier rule `{first}` matches {matched}");
+        match (self.without(rule), self.without(earlier)) {
+            (None, _) if !twice => {
+                format!("{NEVER}, because {because}: move `{}` before that rule", self.as_written(rule))
+            }
+            (Some(_), _) if !twice => {
+                format!("`{text}` never matches in this rule, because {because}: move this rule before that rule")
+            }
+            (part, other) => {
+                let (what, part) = match part {
+                    Some(part) => {
+                        (format!("`{text}` never matches in this rule"), format!("`{part}` from this rule"))
+                    }
+                    None => (NEVER.to_owned(), "this rule".to_owned()),
+                };
+                let other = match other {
+                    Some(other) => format!("`{other}` from `{first}`"),
+                    None => format!("the rule `{first}`"),
+                };
+                format!(
+                    "{what}, because {because}: remove {part} to keep the earlier directive, or remove {other} to have this one"
+                )
+            }
+        }
+    }
+
+    /// The alternatives of the rule that `rule` is a part of.
+    fn alternatives(&self, rule: &Rule) -> Vec<String> {
+        let same = |other: &&Rule| other.answer.rule == rule.answer.rule;
+        self.rules.iter().filter(same).map(|rule| written(&rule.tokens)).collect()
+    }
+
+    /// The rule that `rule` is a part of, as the user wrote it. Leaves out the body of a guard.
+    fn as_written(&self, rule: &Rule) -> String {
+        let alternatives = self.alternatives(rule);
+        let alternatives: Vec<&str> = alternatives.iter().map(String::as_str).collect();
+        let guard = if rule.guard.is_some() { " if .." } else { "" };
+        format!("on({}{guard}) = {}", joined(&alternatives, " | "), rule.answer.text)
+    }
+
+    /// What to remove so that the rule keeps its other alternatives, if it has others.
+    fn without(&self, rule: &Rule) -> Option<String> {
+        let (alternatives, text) = (self.alternatives(rule), written(&rule.tokens));
+        match alternatives.as_slice() {
+            [_] => None,
+            [.., last] if *last == text => Some(format!("| {text}")),
+            _ => Some(format!("{text} |")),
+        }
     }
 
     /// A type that a rule matches whole and that has the same last name as `key`, so that it may be the same type.
     fn same_name(&self, key: &str) -> Option<&String> {
-        self.whole.iter().find(|whole| last_name(whole) == last_name(key))
+        self.whole.iter().map(|(whole, _)| whole).find(|whole| last_name(whole) == last_name(key))
     }
 
     fn check_guards(&self, errors: &mut Errors) {
         for tokens in &self.guarded {
             let key = written(tokens);
-            if !self.whole.contains(&key) {
+            if found(&self.whole, &key).is_none() {
                 let mend = match self.same_name(&key) {
                     Some(other) => format!(
                         "name the type in one way in all rules, `on({key})` in place of `on({other})` if they are the \
@@ -143,6 +192,11 @@ impl<'a> Earlier<'a> {
             }
         }
     }
+}
+
+/// The rule for `text`.
+fn found<'a>(rules: &[(String, &'a Rule)], text: &str) -> Option<&'a Rule> {
+    rules.iter().find(|(pattern, _)| pattern == text).map(|(_, rule)| *rule)
 }
 
 /// The variant that a pattern names, and whether the pattern matches all its values.

@@ -47,7 +47,8 @@ pub(super) fn rules(setting: &Setting, generics: &Generics, errors: &mut Errors)
     let answer = Answer { directive, backoff, limit, rule: 0, configured: None, span, text };
     let mut rules = Vec::new();
     for (pattern, tokens) in patterns {
-        rules.push(Rule { pattern, tokens, guard: guard.clone(), answer: answer.clone() });
+        let place = setting.name.span();
+        rules.push(Rule { pattern, tokens, guard: guard.clone(), place, answer: answer.clone() });
     }
     Ok(rules)
 }

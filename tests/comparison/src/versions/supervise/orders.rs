@@ -2,7 +2,6 @@ use std::future::pending;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use futures_util::future::join_all;
 use supervise::pattern::{Pool, PoolRef};
 use supervise::prelude::*;
 use supervise::{Backoff, MailboxKind, OnLimit, Overflow, Props, Strategy};
@@ -85,10 +84,8 @@ impl Orders for Shop {
     }
 
     async fn stop(&self) {
-        // Draining the pool itself would drop what waits at its workers.
-        if let Ok(workers) = self.writers.actor_ref().workers().await {
-            join_all(workers.iter().map(|worker| self.system.graceful_drain(worker, self.limit))).await;
-        }
+        // Orders that the writers do not finish in time are refused by `terminate`.
+        let _in_time = self.system.graceful_drain(&self.writers, self.limit).await;
         self.system.terminate().await;
     }
 }

@@ -1,6 +1,5 @@
 use std::time::Duration;
 
-use futures_util::future::join_all;
 use supervise::prelude::*;
 
 use crate::orders::Refusal;
@@ -84,9 +83,7 @@ impl Sessions for Registry {
     }
 
     async fn stop(&self) {
-        let mut all = Vec::new();
-        self.sessions.for_each(|_, session| all.push(session.clone()));
-        join_all(all.iter().map(|session| self.system.graceful_drain(session, Duration::from_secs(5)))).await;
+        self.sessions.graceful_drain(Duration::from_secs(5)).await.expect("every session ends in time");
         self.system.terminate().await;
     }
 }

@@ -19,7 +19,7 @@ const LITTLE: usize = 8;
 
 /// A table with cheap appending, lookup, and removal in any order.
 #[derive(Debug, Clone)]
-pub(super) struct StartOrder<I, T> {
+pub(crate) struct StartOrder<I, T> {
     places: Vec<(I, Option<T>)>,
     gaps: usize,
 }
@@ -43,26 +43,30 @@ impl<I: Hash, T: Hash> Hash for StartOrder<I, T> {
 }
 
 impl<I: Copy + Ord + Into<u64>, T> StartOrder<I, T> {
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.places.is_empty()
     }
 
+    pub(crate) fn len(&self) -> usize {
+        self.places.len() - self.gaps
+    }
+
     /// Adds a value under an id that is larger than all before.
-    pub(super) fn push(&mut self, id: I, value: T) {
+    pub(crate) fn push(&mut self, id: I, value: T) {
         debug_assert!(self.places.last().is_none_or(|(last, _)| *last < id), "ids grow");
         self.places.push((id, Some(value)));
     }
 
-    pub(super) fn get(&self, id: I) -> Option<&T> {
+    pub(crate) fn get(&self, id: I) -> Option<&T> {
         self.places[self.place(id)?].1.as_ref()
     }
 
-    pub(super) fn get_mut(&mut self, id: I) -> Option<&mut T> {
+    pub(crate) fn get_mut(&mut self, id: I) -> Option<&mut T> {
         let place = self.place(id)?;
         self.places[place].1.as_mut()
     }
 
-    pub(super) fn remove(&mut self, id: I) -> Option<T> {
+    pub(crate) fn remove(&mut self, id: I) -> Option<T> {
         let place = self.place(id)?;
         let removed = self.places[place].1.take()?;
         self.gaps += 1;
@@ -70,12 +74,12 @@ impl<I: Copy + Ord + Into<u64>, T> StartOrder<I, T> {
         Some(removed)
     }
 
-    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = (I, &T)> {
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = (I, &T)> {
         taken(&self.places)
     }
 
     /// All places, for [`taken`].
-    pub(super) fn places(&self) -> &[(I, Option<T>)] {
+    pub(crate) fn places(&self) -> &[(I, Option<T>)] {
         &self.places
     }
 
@@ -107,7 +111,7 @@ impl<I: Copy + Ord + Into<u64>, T> StartOrder<I, T> {
 }
 
 /// The values in the places that are not gaps.
-pub(super) fn taken<I: Copy, T>(places: &[(I, Option<T>)]) -> impl DoubleEndedIterator<Item = (I, &T)> {
+pub(crate) fn taken<I: Copy, T>(places: &[(I, Option<T>)]) -> impl DoubleEndedIterator<Item = (I, &T)> {
     places.iter().filter_map(|(id, value)| Some((*id, value.as_ref()?)))
 }
 
