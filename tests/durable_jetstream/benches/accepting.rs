@@ -122,18 +122,18 @@ async fn rate<F: Future<Output = ()> + Send + 'static>(
     for _ in 0..producers {
         let (over, send) = (Arc::clone(&over), send.clone());
         tasks.spawn(async move {
-            let mut sent = 0_u32;
+            let mut accepted = 0_u32;
             while !over.load(Ordering::Relaxed) {
                 send().await;
-                sent += 1;
+                accepted += 1;
             }
-            sent
+            accepted
         });
     }
     tokio::time::sleep(ROUND).await;
     over.store(true, Ordering::Relaxed);
-    let sent: u32 = tasks.join_all().await.into_iter().sum();
-    f64::from(sent) / began.elapsed().as_secs_f64()
+    let accepted: u32 = tasks.join_all().await.into_iter().sum();
+    f64::from(accepted) / began.elapsed().as_secs_f64()
 }
 
 fn body() -> String {

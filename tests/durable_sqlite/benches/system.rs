@@ -83,12 +83,12 @@ async fn produce<F: Future<Output = ()> + Send + 'static>(
     for _ in 0..producers {
         let (over, send) = (Arc::clone(&over), send.clone());
         tasks.spawn(async move {
-            let mut sent = 0_u64;
+            let mut accepted = 0_u64;
             while !over.load(Ordering::Relaxed) {
                 send().await;
-                sent += 1;
+                accepted += 1;
             }
-            sent
+            accepted
         });
     }
     tokio::time::sleep(ROUND).await;
@@ -101,11 +101,11 @@ async fn rates(folder: &Path, producers: u32) {
     let mut first = 1_i64;
     let accepts = start(&folder.join(format!("accepts-{producers}")));
     let sender = accepts.store().sender::<Orders>("orders");
-    let handles = start(&folder.join(format!("handles-{producers}")));
+    let consumer = start(&folder.join(format!("consumer-{producers}")));
     let handled = Arc::new(AtomicU64::new(0));
-    let orders = spawn(&handles, &handled);
+    let orders = spawn(&consumer, &handled);
     accepts.store().ready().await.expect("it opens");
-    handles.store().ready().await.expect("it opens");
+    consumer.store().ready().await.expect("it opens");
     let (mut bares, mut accepting, mut handling) = (Vec::new(), Vec::new(), Vec::new());
     let mut total = 0;
     for _ in 0..ROUNDS {
@@ -145,7 +145,7 @@ async fn rates(folder: &Path, producers: u32) {
         median(handling)
     );
     accepts.terminate().await;
-    handles.terminate().await;
+    consumer.terminate().await;
 }
 
 async fn until(handled: &AtomicU64, total: u64) {

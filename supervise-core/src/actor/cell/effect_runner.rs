@@ -287,9 +287,9 @@ impl<A: Actor> EffectRunner<A> {
             effects.reverse();
         }
         if effects.is_empty() {
-            put_back(effects)
+            put_back(effects);
         } else {
-            self.leave_rest(effects, basis)
+            self.leave_rest(effects, basis);
         }
         if let Some((supervisor, report)) = supervisor {
             decide_now(self.cell.core.system.dispatcher(), supervisor, report);
