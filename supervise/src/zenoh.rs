@@ -21,16 +21,21 @@
 //! share, the seeds included.
 //!
 //! A node announces itself by a liveliness token, `sv/@/system@host:port/incarnation`, and gets its packets at
-//! `sv/system@host:port/sender`. Nothing else of Zenoh is used, and no multicast.
+//! `sv/system@host:port`, each with the sender's `system@host:port` attached. Nothing else of Zenoh is used, and no multicast.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fmt::{self, Write as _};
 use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use ::zenoh::Wait as _;
+use ::zenoh::bytes::ZBytes;
 use ::zenoh::liveliness::LivelinessToken;
+use ::zenoh::pubsub::Publisher;
 use ::zenoh::qos::CongestionControl;
 use ::zenoh::sample::{Sample, SampleKind};
 use supervise_core::remote::{BoxFuture, Inbox, NodeId, Transport, TransportError};
@@ -41,8 +46,9 @@ const QUEUE: usize = 4096;
 
 /// An engine that connects a node with others over TCP, or over TLS.
 ///
-/// Zenoh blocks the thread that sends while a connection is full, so all its calls are made on one thread, which begins when the
-/// node joins and ends when it leaves. Zenoh's own threads take care of the connections. A peer that stops reading holds up that
+/// Zenoh blocks the thread that sends while a connection is full, so it is called on one thread, which begins when the node joins and
+/// ends when it leaves. Only while hardly anything is under way to a peer, packets for it are sent on the threads that make them, because a
+/// change of threads takes longer than the call. Zenoh's own threads take care of the connections. A peer that stops reading holds up that
 /// thread only if it leaves more unread than the buffers of the connection take, and for five seconds at most: then Zenoh closes
 /// the connection.
 ///
@@ -70,9 +76,65 @@ struct Identity {
 }
 
 struct Running {
+    outbound: Arc<Outbound>,
     packets: SyncSender<(NodeId, Vec<u8>)>,
     /// Resolves when the engine's thread has closed everything.
     closed: oneshot::Receiver<()>,
+}
+
+/// What sends packets.
+struct Outbound {
+    /// The engine's thread takes it out, because a session must not be dropped on a thread of a current-thread runtime.
+    open: RwLock<Option<Open>>,
+    /// This node, which is attached to each packet.
+    me: ZBytes,
+    /// How many packets wait for the engine's thread.
+    waiting: AtomicUsize,
+}
+
+struct Open {
+    session: ::zenoh::Session,
+    /// With a publisher, Zenoh sends a number instead of the key, and knows the way. This takes a third of the time.
+    publishers: Mutex<HashMap<NodeId, Arc<Publisher<'static>>>>,
+}
+
+/// How many publishers are kept. A peer that comes back has the same one.
+const PUBLISHERS: usize = 4096;
+
+impl Outbound {
+    fn put(&self, to: &NodeId, packet: Vec<u8>) {
+        let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
+        let publisher = open.as_ref().and_then(|open| open.publisher(to));
+        // A packet that is lost ends the association, at the peer, where it is missing.
+        let _sent = publisher.map(|publisher| publisher.put(packet).attachment(self.me.clone()).wait());
+    }
+
+    /// Closes the session.
+    fn close(&self) {
+        let open = self.open.write().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(Open { session, publishers }) = open {
+            drop(publishers);
+            // It has been closed if there is an error.
+            let _closed = session.close().wait();
+        }
+    }
+}
+
+impl Open {
+    /// The publisher of the packets for a peer. `None`: the session is closed.
+    fn publisher(&self, to: &NodeId) -> Option<Arc<Publisher<'static>>> {
+        let mut publishers = self.publishers.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = publishers.get(to) {
+            return Some(Arc::clone(known));
+        }
+        if publishers.len() >= PUBLISHERS {
+            publishers.clear();
+        }
+        let publisher = self.session.declare_publisher(format!("sv/{}", chunk(to)));
+        let publisher = Arc::new(publisher.congestion_control(CongestionControl::Block).wait().ok()?);
+        publishers.insert(to.clone(), Arc::clone(&publisher));
+        Some(publisher)
+    }
 }
 
 impl Zenoh {
@@ -192,7 +254,7 @@ impl Transport for Zenoh {
                 match Engine::open(config, &me, incarnation, &inbox) {
                     Ok(engine) => {
                         // An error means that nobody joins any more; then the queue is closed too.
-                        let _gone = opens.send(Ok(()));
+                        let _gone = opens.send(Ok(Arc::clone(&engine.outbound)));
                         engine.run(&to_send);
                     }
                     Err(error) => drop(opens.send(Err(failed(error)))),
@@ -202,26 +264,43 @@ impl Transport for Zenoh {
             let thread = std::thread::Builder::new().name("supervise-zenoh".to_owned());
             thread.spawn(work).map_err(|error| TransportError(error.to_string()))?;
             let ended = |_| Err(TransportError("the thread of the engine panicked".to_owned()));
-            opened.await.unwrap_or_else(ended)?;
-            *self.running() = Some(Running { packets, closed });
+            let outbound = opened.await.unwrap_or_else(ended)?;
+            *self.running() = Some(Running { outbound, packets, closed });
             Ok(())
         })
     }
 
     fn send(&self, to: &NodeId, packet: Vec<u8>) -> Result<(), Vec<u8>> {
         match &*self.running() {
-            Some(running) => running.packets.try_send((to.clone(), packet)).map_err(|refused| match refused {
-                std::sync::mpsc::TrySendError::Full((_, packet))
-                | std::sync::mpsc::TrySendError::Disconnected((_, packet)) => packet,
-            }),
+            Some(running) => {
+                let waiting = &running.outbound.waiting;
+                waiting.fetch_add(1, Ordering::AcqRel);
+                running.packets.try_send((to.clone(), packet)).map_err(|refused| {
+                    waiting.fetch_sub(1, Ordering::AcqRel);
+                    let (TrySendError::Full((_, packet)) | TrySendError::Disconnected((_, packet))) = refused;
+                    packet
+                })
+            }
             None => Err(packet),
+        }
+    }
+
+    /// Zenoh collects messages in a batch of 64 KiB while the connection takes no more, so it always has room for this packet.
+    fn send_at_once(&self, to: &NodeId, packet: Vec<u8>) -> Result<(), Vec<u8>> {
+        let outbound = self.running().as_ref().map(|running| Arc::clone(&running.outbound));
+        match outbound {
+            Some(outbound) if outbound.waiting.load(Ordering::Acquire) == 0 => {
+                outbound.put(to, packet);
+                Ok(())
+            }
+            _ => self.send(to, packet),
         }
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             let running = self.running().take();
-            if let Some(Running { packets, closed }) = running {
+            if let Some(Running { packets, closed, .. }) = running {
                 // The thread sends what waits, closes the session and ends.
                 drop(packets);
                 // It drops its half without a word.
@@ -242,9 +321,8 @@ impl fmt::Debug for Zenoh {
 
 /// What the engine's thread has.
 struct Engine {
-    session: ::zenoh::Session,
+    outbound: Arc<Outbound>,
     token: LivelinessToken,
-    me: String,
 }
 
 impl Engine {
@@ -252,10 +330,19 @@ impl Engine {
         let session = ::zenoh::open(config).wait()?;
         let me = chunk(me);
         let packets = inbox.clone();
+        // The last sender, because the next packet often has the same.
+        let last = Mutex::new((Vec::new(), None));
         session
-            .declare_subscriber(format!("sv/{me}/*"))
+            .declare_subscriber(format!("sv/{me}"))
             .callback(move |sample| {
-                if let Some(from) = sample.key_expr().as_str().rsplit('/').next().and_then(node) {
+                let Some(sender) = sample.attachment().map(ZBytes::to_bytes) else { return };
+                let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+                if last.0 != *sender {
+                    *last = (sender.to_vec(), str::from_utf8(&sender).ok().and_then(node));
+                }
+                let from = last.1.clone();
+                drop(last);
+                if let Some(from) = from {
                     packets.packet(from, sample.payload().to_bytes().into_owned());
                 }
             })
@@ -271,19 +358,19 @@ impl Engine {
             .wait()?;
         // Last, because whoever sees it sends packets.
         let token = session.liveliness().declare_token(format!("sv/@/{me}/{incarnation}")).wait()?;
-        Ok(Self { session, token, me })
+        let open = RwLock::new(Some(Open { session, publishers: Mutex::default() }));
+        let outbound = Arc::new(Outbound { open, me: me.into(), waiting: AtomicUsize::new(0) });
+        Ok(Self { outbound, token })
     }
 
     /// Sends packets until the node leaves.
     fn run(self, packets: &Receiver<(NodeId, Vec<u8>)>) {
         for (to, packet) in packets {
-            let put = self.session.put(format!("sv/{}/{}", chunk(&to), self.me), packet);
-            // A packet that is lost ends the association, at the peer, where it is missing.
-            let _sent = put.congestion_control(CongestionControl::Block).wait();
+            self.outbound.put(&to, packet);
+            self.outbound.waiting.fetch_sub(1, Ordering::AcqRel);
         }
         let _gone = self.token.undeclare().wait();
-        // It has been closed if there is an error.
-        let _closed = self.session.close().wait();
+        self.outbound.close();
     }
 }
 
@@ -345,6 +432,12 @@ fn chunk(node: &NodeId) -> String {
 
 /// The node of a part of a key.
 fn node(chunk: &str) -> Option<NodeId> {
+    let text = if chunk.contains('%') { Cow::Owned(unescaped(chunk)?) } else { Cow::Borrowed(chunk) };
+    let (system, address) = text.split_once('@')?;
+    Some(NodeId::new(system, address))
+}
+
+fn unescaped(chunk: &str) -> Option<String> {
     let mut bytes = Vec::new();
     let mut rest = chunk;
     while let Some((before, after)) = rest.split_once('%') {
@@ -353,7 +446,5 @@ fn node(chunk: &str) -> Option<NodeId> {
         rest = after.get(2..)?;
     }
     bytes.extend(rest.bytes());
-    let text = String::from_utf8(bytes).ok()?;
-    let (system, address) = text.split_once('@')?;
-    Some(NodeId::new(system, address))
+    String::from_utf8(bytes).ok()
 }

@@ -17,5 +17,6 @@ mod outages;
 mod owners;
 mod quarantine;
 mod senders;
+mod shared;
 mod stumbling;
 mod suspects;

@@ -306,3 +306,49 @@ async fn nodes_that_make_queues_at_once_agree_on_their_numbers() {
         }
     }
 }
+
+#[tokio::test]
+async fn a_fence_grows_also_after_the_server_has_forgotten_all_leases() {
+    let Some(mut server) = Server::start() else { return };
+    let mut fences = Vec::new();
+    for _ in 0..3 {
+        let (mut store, _) = opened(&server.url()).await;
+        fences.push(claims(&mut store).await.expect("the lease ends").fence);
+        drop(store);
+        server.kill();
+        server.start_again();
+    }
+    assert!(fences.is_sorted_by(|a, b| a < b), "{fences:?}");
+}
+
+#[tokio::test]
+async fn messages_that_were_purged_behind_our_back_are_told_once_and_the_others_go_on() {
+    let Some(server) = Server::start() else { return };
+    let mut desk = Desk::new(&server.url()).await;
+    let queue = desk.queue;
+    desk.commit((1..=6).map(|number| append(queue, number, None)).collect()).await.expect("the server runs");
+    desk.commit(vec![handled(queue, 1), handled(queue, 3)]).await.expect("the server runs");
+    assert_eq!(desk.bodies().await, [2, 4, 5, 6], "what was handled is not lost");
+    let stream =
+        admin(&server).await.get_stream(stream_name(&server).await).await.expect("there is such a stream");
+    stream.purge().sequence(5).await.expect("it can be purged");
+    let room = Room { messages: 10, bytes: 1 << 20 };
+    let error = desk.store.page(queue, Seq(0), room).await.expect_err("two messages are gone");
+    assert!(error.to_string().contains("deleted 2 accepted messages of the queue orders"), "{error}");
+    let opened = desk.store.open(&Owner::new("shop")).await.expect("the server runs");
+    assert_eq!(opened.missing, [(queue, Seq(2)), (queue, Seq(4))], "they have names");
+    claims(&mut desk.store).await.expect("it is ours");
+    assert_eq!(desk.bodies().await, [5, 6], "the others go on");
+    let opened = desk.store.open(&Owner::new("shop")).await.expect("the server runs");
+    assert_eq!(opened.missing, [], "and nobody is told twice");
+    // One in the middle, and all.
+    claims(&mut desk.store).await.expect("it is ours");
+    desk.commit((7..=9).map(|number| append(queue, number, None)).collect()).await.expect("the server runs");
+    stream.delete_message(8).await.expect("it is there");
+    let error = desk.store.page(queue, Seq(0), room).await.expect_err("one message is gone");
+    assert!(error.to_string().contains("deleted 1 accepted messages"), "{error}");
+    stream.purge().await.expect("it can be purged");
+    desk.store.open(&Owner::new("shop")).await.expect("the server runs");
+    claims(&mut desk.store).await.expect("it is ours");
+    assert_eq!(desk.bodies().await, [] as [u64; 0]);
+}

@@ -8,6 +8,7 @@ mod nodes;
 mod place;
 mod proxy;
 mod server;
+mod shared;
 
 use std::process::{Command, Stdio};
 use std::sync::Arc;

@@ -161,3 +161,36 @@ async fn dur_37_a_key_is_remembered_for_ten_minutes_after_its_message_was_handle
         .expect("it can be read");
     assert_eq!(left, 0);
 }
+
+#[tokio::test]
+async fn a_clock_that_is_set_by_hours_loses_reorders_and_charges_nothing() {
+    const HOURS: u64 = 5 * 3600;
+    let folder = Folder::new();
+    let clock = std::sync::Arc::new(std::sync::atomic::AtomicU64::new(10 * HOURS));
+    let open = || {
+        let clock = clock.clone();
+        let now =
+            move || SystemTime::UNIX_EPOCH + Duration::from_secs(clock.load(std::sync::atomic::Ordering::Relaxed));
+        Desk::try_open(small(folder.store()).clock(now))
+    };
+    let at = |seconds| clock.store(seconds, std::sync::atomic::Ordering::Relaxed);
+    let mut desk = open().await.expect("it is new");
+    let queue = desk.claim("orders").await.queue;
+    let order = || [keyed(queue, b"x", Some("order-17"))];
+    assert_eq!(desk.commit(order()).await, [Appended::Stored(Seq(1))]);
+    at(9 * HOURS);
+    assert_eq!(desk.commit(order()).await, [Appended::Known], "set back");
+    desk.commit([append(queue, b"x"), append(queue, b"x")]).await;
+    desk.commit([handled(queue, 1)]).await;
+    drop(desk);
+    at(HOURS);
+    let mut desk = open().await.expect("it opens");
+    let claim = desk.claim("orders").await;
+    assert_eq!((claim.waiting, claim.begun), (2, None));
+    assert_eq!(desk.commit(order()).await, [Appended::Known], "set back further");
+    at(20 * HOURS);
+    desk.commit([append(queue, b"x")]).await;
+    assert_eq!(desk.numbers(queue).await, [2, 3, 4]);
+    // Only keys are counted by this clock.
+    assert_eq!(desk.commit(order()).await, [Appended::Stored(Seq(5))], "set ahead");
+}

@@ -7,6 +7,7 @@
 //!
 //! Rules 27.1, 27.4, 27.6, 27.7 and 27.9.
 
+mod nodes;
 mod world;
 
 use std::collections::{HashSet, VecDeque};
@@ -62,4 +63,57 @@ fn suspects_of_two_queues_are_tried_one_after_the_other() {
     let limits = Limits { queues: 2, messages: 3, window: 1, failures: 0, crashes: 2, stops: 0, fulls: 0 };
     let states = explore(limits);
     assert!(states > 1_000, "{states} states are not every interleaving");
+}
+
+/// Visits every state of two nodes. Returns how many there are, or the first mistake.
+fn explore_nodes(limits: nodes::Limits, fault: nodes::Fault) -> Result<usize, String> {
+    let number = |world: &nodes::World| {
+        let mut hasher = DefaultHasher::new();
+        world.hash(&mut hasher);
+        hasher.finish()
+    };
+    let first = nodes::World::new(limits, fault);
+    let mut known = HashSet::from([number(&first)]);
+    let mut waiting = VecDeque::from([(first, Vec::new())]);
+    while let Some((world, path)) = waiting.pop_front() {
+        for action in world.actions() {
+            let mut next = world.clone();
+            let mut path: Vec<nodes::Action> = path.clone();
+            path.push(action);
+            next.act(action).and_then(|()| next.check()).map_err(|wrong| format!("{wrong} after {path:?}"))?;
+            if known.insert(number(&next)) {
+                for survivor in 0..2 {
+                    let mut end = next.clone();
+                    end.run_to_its_end(survivor).map_err(|wrong| format!("{wrong} after {path:?}\n{end:#?}"))?;
+                }
+                waiting.push_back((next, path));
+            }
+        }
+    }
+    Ok(known.len())
+}
+
+const NODES: nodes::Limits = nodes::Limits { ticks: 4, messages: 1, restarts: 1, lost: 1 };
+const QUIET: nodes::Limits = nodes::Limits { ticks: 4, messages: 2, restarts: 0, lost: 0 };
+
+#[test]
+fn two_nodes_never_own_a_queue_at_once_and_an_owner_whose_lease_has_ended_begins_nothing() {
+    for limits in [NODES, QUIET] {
+        match explore_nodes(limits, nodes::Fault::None) {
+            Ok(states) => assert!(states > 1_000, "{states} states are not every interleaving"),
+            Err(wrong) => panic!("{wrong}"),
+        }
+    }
+}
+
+#[test]
+fn the_invariants_of_leases_find_every_fault() {
+    for (fault, finds) in [
+        (nodes::Fault::BeginsWithoutLease, "without a lease"),
+        (nodes::Fault::TrustsTheServer, "both nodes may begin"),
+        (nodes::Fault::KeepsItsFence, "with the fence 0, and 0 has it"),
+    ] {
+        let found = explore_nodes(NODES, fault);
+        assert!(found.as_ref().is_err_and(|wrong| wrong.contains(finds)), "{fault:?}: {found:?}");
+    }
 }

@@ -115,6 +115,8 @@ pub(crate) struct Model {
     line: VecDeque<ChildId>,
     /// It is the child of a field, whose parent waits for it.
     is_field: bool,
+    /// Whether the hooks at the end of an instance are called without children, too.
+    has_last_hook: bool,
     does: Effects,
 }
 
@@ -154,12 +156,18 @@ impl Model {
             fields: Fields::new(&[], AutoShutdown::Never),
             line: VecDeque::new(),
             is_field: false,
+            has_last_hook: true,
             does: Vec::new(),
         }
     }
 
     pub(crate) fn with_fields(mut self, specs: &[ChildSpec], auto_shutdown: AutoShutdown) -> Self {
         self.fields = Fields::new(specs, auto_shutdown);
+        self
+    }
+
+    pub(crate) fn without_last_hook(mut self) -> Self {
+        self.has_last_hook = false;
         self
     }
 

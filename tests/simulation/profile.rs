@@ -53,6 +53,8 @@ pub(crate) struct Role {
     pub(crate) fields: Vec<(ChildSpec, usize)>,
     pub(crate) strategy: Strategy,
     pub(crate) verdicts: Menu<Verdict>,
+    /// Whether it has a hook of its own at the end of an instance.
+    pub(crate) has_last_hook: bool,
 }
 
 /// What may happen in a world.

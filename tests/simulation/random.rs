@@ -169,6 +169,7 @@ fn profile(chance: &mut Chance, size: u32) -> Profile {
             fields: Vec::new(),
             strategy: strategy(chance),
             verdicts: verdicts(chance, role == 0),
+            has_last_hook: chance.one_in(2),
         });
         if role > 0 {
             let last = if gentle { role } else { role.min(breadth) };
@@ -186,7 +187,13 @@ fn profile(chance: &mut Chance, size: u32) -> Profile {
     }
     // The role of children that handlers spawn.
     let (children, fields) = (Vec::new(), Vec::new());
-    roles.push(Role { children, fields, strategy: strategy(chance), verdicts: verdicts(chance, false) });
+    roles.push(Role {
+        children,
+        fields,
+        strategy: strategy(chance),
+        verdicts: verdicts(chance, false),
+        has_last_hook: chance.one_in(2),
+    });
     let most = roles.iter().map(|role| role.children.len()).max().unwrap_or(0);
     let failures = chance.of(&[1, 5, 30]);
     let parks = chance.of(&[0, 5, 30]);

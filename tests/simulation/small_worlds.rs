@@ -20,7 +20,7 @@ fn any<T: Copy>(options: &[T]) -> Menu<T> {
 /// A cell with `children`, by role.
 fn role(strategy: Strategy, children: &[usize], verdicts: &[Verdict]) -> Role {
     let children = children.iter().copied().enumerate().collect();
-    Role { children, fields: Vec::new(), strategy, verdicts: any(verdicts) }
+    Role { children, fields: Vec::new(), strategy, verdicts: any(verdicts), has_last_hook: true }
 }
 
 /// A cell with declared children, by role.
@@ -30,6 +30,10 @@ fn declaring(strategy: Strategy, fields: &[(ChildSpec, usize)], verdicts: &[Verd
 
 fn leaf() -> Role {
     role(Strategy::one_for_one(), &[], &[Verdict::Stop])
+}
+
+fn bare_leaf() -> Role {
+    Role { has_last_hook: false, ..leaf() }
 }
 
 fn profile(roles: Vec<Role>) -> Profile {
@@ -75,7 +79,7 @@ fn siblings_that_restart_together() {
     for strategy in [Strategy::all_for_one(), Strategy::rest_for_one()] {
         let profile = Profile {
             conduct: any(&[Conduct::Succeed, Conduct::FailEarly, Conduct::Park]),
-            ..profile(vec![role(strategy, &[1, 2], &[Restart, RestartLater, Resume]), leaf(), leaf()])
+            ..profile(vec![role(strategy, &[1, 2], &[Restart, RestartLater, Resume]), leaf(), bare_leaf()])
         };
         let injections = [Action::Tell(1), Action::Tell(2), Action::Stop(1)];
         run(&format!("siblings, {:?}", strategy.scope), profile, 3, 2, &injections);

@@ -31,6 +31,7 @@ fn turns(children: usize, strategy: Strategy, verdicts: &[Verdict]) -> u64 {
         fields: Vec::new(),
         strategy,
         verdicts: verdicts.iter().map(|verdict| (*verdict, 1)).collect(),
+        has_last_hook: true,
     };
     let profile = Profile {
         roles: vec![

@@ -108,12 +108,15 @@ impl World {
 
     fn add(&mut self, parent: Option<Id>, child: ChildId, role: usize, inherited: u32, is_field: bool) -> Id {
         let id = Id::try_from(self.cells.len()).expect("worlds are small");
-        let Role { fields, strategy, .. } = &self.profile.roles[role];
+        let Role { fields, strategy, has_last_hook, .. } = &self.profile.roles[role];
         let specs: Vec<ChildSpec> = fields.iter().map(|(spec, _)| *spec).collect();
         let mut protocol = Protocol::new(inherited).with_fields(&specs, strategy.auto_shutdown);
         let mut model = Model::new(inherited).with_fields(&specs, strategy.auto_shutdown);
         if is_field {
             (protocol, model) = (protocol.as_field(), model.of_field());
+        }
+        if !has_last_hook {
+            (protocol, model) = (protocol.without_last_hook(), model.without_last_hook());
         }
         self.cells.push(Rc::new(Cell {
             protocol,

@@ -52,7 +52,7 @@ use crate::base::{ActorName, ActorPath, Hold, Uid, drop_contained};
 use crate::failure::Failure;
 use crate::mailbox::{Lane, Mailbox, MailboxKind, Vitals};
 use crate::observe::{DeadLetterReason, Kept, Lost, Split};
-use crate::supervision::{ChildId, Effect, HowEnded, Input, Protocol, SystemMessage};
+use crate::supervision::{ChildId, ChildInfo, Effect, HowEnded, Input, Protocol, SystemMessage};
 
 use self::on_demand::OnDemand;
 pub(crate) use any_seat::{AnySeat, AtClose, NoOccupant};
@@ -114,6 +114,14 @@ impl DerefMut for LockedProtocol<'_> {
     }
 }
 
+/// What the performer needs to know after a step.
+struct Stepped {
+    /// Whether the next user message may be handled.
+    accepts: bool,
+    /// The child that the protocol asks the decider about.
+    about: Option<ChildInfo>,
+}
+
 /// The part of an actor that its refs reach. Its type depends only on the messages, so that an actor that takes the
 /// messages of another type can be reached through that type's ref, at no cost.
 pub(crate) struct Cell<M> {
@@ -158,6 +166,8 @@ pub(crate) trait AnyCell: Any + Send + Sync {
     /// Parks the task after a turn, or returns it if there is more to do.
     fn park(&self, task: Task) -> Result<(), Task>;
     fn unpark(&self) -> Option<Task>;
+    /// Takes the task out, as [`unpark`](Self::unpark) does, if the actor is idle: it waits for messages, and no code of it waits.
+    fn take_idle(&self) -> Option<Task>;
 }
 
 impl<M: Send + 'static> AnyCell for Cell<M> {
@@ -229,6 +239,10 @@ impl<M: Send + 'static> AnyCell for Cell<M> {
 
     fn unpark(&self) -> Option<Task> {
         self.mailbox.unpark()
+    }
+
+    fn take_idle(&self) -> Option<Task> {
+        self.mailbox.take_idle()
     }
 }
 
@@ -420,12 +434,15 @@ impl Core {
         LockedProtocol { protocol: self.protocol.lock().unwrap_or_else(PoisonError::into_inner), _hold: hold }
     }
 
-    /// One step of the protocol. Returns whether the next user message may be handled. Here and not in the generic runner, so that it
-    /// is compiled once and not for each actor type.
-    fn step(&self, input: Input<'_, AnyActorRef, Failure>, effects: &mut Effects) -> bool {
+    /// One step of the protocol. Here and not in the generic runner, so that it is compiled once and not for each actor type.
+    fn step(&self, input: Input<'_, AnyActorRef, Failure>, effects: &mut Effects) -> Stepped {
         let mut protocol = self.protocol();
         protocol.step(input, effects);
-        protocol.accepts_messages()
+        let about = match effects.last() {
+            Some(Effect::Decide(child, _)) => protocol.about(*child),
+            _ => None,
+        };
+        Stepped { accepts: protocol.accepts_messages(), about }
     }
 
     /// Reports a dead letter for which no asker waits.

@@ -213,6 +213,10 @@ pub trait Actor: Supervisor + Send {
     /// [19.4](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-19.4).
     const KEEPS_REPLIES: bool = false;
 
+    /// Whether [`pre_restart`](Self::pre_restart) or [`post_stop`](Self::post_stop) does something of its own. If not, they need not be
+    /// called on an instance without children. `#[actor]` writes `false` for an impl block without these hooks.
+    const HAS_LAST_HOOK: bool = true;
+
     /// Whether a handler gathers messages: [`batching`](Self::batching) says which.
     const BATCHES: bool = false;
 

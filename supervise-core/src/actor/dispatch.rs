@@ -142,15 +142,25 @@ thread_local! {
     static MADE_READY: RefCell<VecDeque<Task>> = const { RefCell::new(VecDeque::new()) };
     /// How many tasks the carrier's current turn has made ready.
     static TOLD: Local<u32> = const { Local::new(0) };
-    /// How many inline turns are on this stack.
-    static INLINE_TURNS: Local<usize> = const { Local::new(0) };
+    /// How many turns on this stack run within another turn or an asker.
+    static NESTED: Local<usize> = const { Local::new(0) };
     /// Whether a turn has woken something other than a cell since this was last reset.
     static WOKE_ELSEWHERE: Local<bool> = const { Local::new(false) };
-    /// Whether the current turn is an inline turn.
-    static IS_INLINE: Local<bool> = const { Local::new(false) };
+    /// What the current turn may do.
+    static EXTENT: Local<Extent> = const { Local::new(Extent::Whole) };
 }
 
-/// How many inline turns may nest on one stack: a handler that runs inline may itself ask inline.
+/// What a turn may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Extent {
+    Whole,
+    /// On an asker's stack: handle the asker's message alone.
+    Inline,
+    /// On the stack of a child that has failed: handle system messages alone.
+    Supervision,
+}
+
+/// How many turns may nest on one stack: a handler that runs inline may itself ask inline, and a supervisor may escalate.
 const DEPTH: usize = 8;
 
 /// Charges the carrier for the messages of its current turn.
@@ -158,9 +168,20 @@ pub(crate) fn charge(messages: u32) {
     BUDGET_LEFT.set(BUDGET_LEFT.get().saturating_sub(messages));
 }
 
-/// Whether the current turn runs on an asker's stack.
-pub(crate) fn is_inline() -> bool {
-    IS_INLINE.get()
+/// What the current turn may do.
+#[inline]
+pub(crate) fn extent() -> Extent {
+    EXTENT.get()
+}
+
+/// Runs a turn within another one or on an asker's stack.
+fn nested<T>(extent: Extent, turn: impl FnOnce() -> T) -> T {
+    NESTED.set(NESTED.get() + 1);
+    let outer = EXTENT.replace(extent);
+    let value = turn();
+    EXTENT.set(outer);
+    NESTED.set(NESTED.get() - 1);
+    value
 }
 
 /// Wakes an asker.
@@ -273,17 +294,34 @@ impl Dispatcher {
     /// Gives a task its turn on an asker's stack, for the asker's own message, unless too many turns are on this stack
     /// already.
     pub(crate) fn run_inline(&self, task: Task, system: &SystemCore) {
-        if INLINE_TURNS.get() == DEPTH {
+        if NESTED.get() == DEPTH {
             return self.ready(task);
         }
         // The asker may run on another runtime, or on none.
         let runtime = (HERE.get().0 != self.address()).then(|| system.runtime().enter());
-        INLINE_TURNS.set(INLINE_TURNS.get() + 1);
-        let outer = IS_INLINE.replace(true);
-        let _again = task.turn(|cell| self.discard_if_gone(cell));
-        IS_INLINE.set(outer);
-        INLINE_TURNS.set(INLINE_TURNS.get() - 1);
+        let _again = nested(Extent::Inline, || task.turn(|cell| self.discard_if_gone(cell)));
         drop(runtime);
+    }
+
+    /// Whether the supervisor of the actor whose turn it is may have a turn [within this one](Self::run_supervisor): its turn would
+    /// be the next one anyway.
+    pub(crate) fn has_nothing_before_a_supervisor(&self) -> bool {
+        self.is_here() && extent() != Extent::Inline && NESTED.get() < DEPTH && self.nothing_waits_here()
+    }
+
+    /// Gives the task of an idle supervisor its turn on the stack of its child's turn, so that the child has the answer to its
+    /// failure without another turn.
+    pub(crate) fn run_supervisor(&self, task: Task) {
+        let _again = nested(Extent::Supervision, || task.turn(|cell| self.discard_if_gone(cell)));
+    }
+
+    /// Whether a task that this turn makes ready would get the next turn.
+    fn nothing_waits_here(&self) -> bool {
+        match &self.queues {
+            Queues::Only(_) => MADE_READY.with_borrow(VecDeque::is_empty),
+            // An asker that was woken comes first.
+            Queues::Many(crew) => !WOKE_ELSEWHERE.get() && crew.queues.waiting() == 0,
+        }
     }
 
     /// Called after a cell was parked, in case the runtime went away during its turn. The code that ends the dispatcher
@@ -310,7 +348,7 @@ impl Dispatcher {
         let Queues::Many(crew) = &self.queues else { return Poll::Ready(()) };
         let here = (self.address(), me);
         let outer = HERE.replace(here);
-        let outer_inline = IS_INLINE.replace(false);
+        let outer_extent = EXTENT.replace(Extent::Whole);
         NEAR.set(here);
         BUDGET_LEFT.set(BUDGET);
         WOKE_ELSEWHERE.set(false);
@@ -338,7 +376,7 @@ impl Dispatcher {
             }
         };
         HERE.set(outer);
-        IS_INLINE.set(outer_inline);
+        EXTENT.set(outer_extent);
         poll
     }
 
@@ -357,7 +395,7 @@ impl Dispatcher {
         });
         let Ok(outer_ready) = outer_ready else { return Self::work_late(queue, cx) };
         let outer = HERE.replace((self.address(), 0));
-        let outer_inline = IS_INLINE.replace(false);
+        let outer_extent = EXTENT.replace(Extent::Whole);
         BUDGET_LEFT.set(BUDGET);
         // Once is enough, because a task that arrives later wakes this carrier.
         let rest = MADE_READY.with_borrow_mut(|tasks| queue.take_all(tasks, cx));
@@ -375,7 +413,7 @@ impl Dispatcher {
             }
         };
         HERE.set(outer);
-        IS_INLINE.set(outer_inline);
+        EXTENT.set(outer_extent);
         // The budget is spent.
         let refused = MADE_READY.with_borrow_mut(|tasks| {
             if !tasks.is_empty() {

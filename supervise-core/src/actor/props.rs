@@ -200,7 +200,9 @@ impl<A: Actor, C, T> Props<A, C, T> {
     /// The protocol of an actor with these props, whose parent is suspended `inherited` times.
     pub(crate) fn protocol(&self, inherited: u32) -> CellProtocol {
         let strategy = self.policy().map_or(A::STRATEGY, |policy| policy.strategy);
-        CellProtocol::new(inherited).with_fields(A::CHILDREN, strategy.auto_shutdown)
+        let protocol = CellProtocol::new(inherited).with_fields(A::CHILDREN, strategy.auto_shutdown);
+        // Before its last hook, an actor that keeps reply slots notes why it drops them.
+        if A::HAS_LAST_HOOK || A::KEEPS_REPLIES { protocol } else { protocol.without_last_hook() }
     }
 }
 

@@ -160,6 +160,8 @@ pub(crate) struct Inbox {
     /// Wakes senders that wait for room for more bytes.
     room: Notify,
     numbers: AtomicU64,
+    /// Whether several actors may own a queue of the store.
+    can_share: bool,
 }
 
 #[derive(Default)]
@@ -167,22 +169,38 @@ struct State {
     inputs: VecDeque<Input>,
     /// The bytes of the messages that were handed over and are not yet stored.
     bytes: usize,
-    /// The owners of the queues.
-    owners: HashMap<Arc<str>, (u64, ActorPath)>,
+    /// The owners of the queues. Only a shared queue has several.
+    owners: HashMap<Arc<str>, Vec<Reservation>>,
     /// Whether the writer is working. For tests.
     is_busy: bool,
     is_closed: bool,
 }
 
-/// The error if a queue already has an owner.
+/// The name of a queue that an actor has reserved.
+struct Reservation {
+    number: u64,
+    owner: ActorPath,
+    shared: bool,
+}
+
+/// Why a queue cannot be reserved.
 #[derive(Debug)]
-pub(crate) struct Taken {
-    pub(crate) owner: ActorPath,
+pub(crate) enum Unavailable {
+    /// Another actor owns it alone, or the new owner wants it alone.
+    Taken { owner: ActorPath },
+    /// The store cannot share queues.
+    NotShared,
 }
 
 impl Inbox {
-    pub(super) fn new() -> Self {
-        Self { state: Mutex::default(), arrived: Notify::new(), room: Notify::new(), numbers: AtomicU64::new(1) }
+    pub(super) fn new(can_share: bool) -> Self {
+        Self {
+            state: Mutex::default(),
+            arrived: Notify::new(),
+            room: Notify::new(),
+            numbers: AtomicU64::new(1),
+            can_share,
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -206,13 +224,18 @@ impl Inbox {
         name: Arc<str>,
         owner: ActorPath,
         settings: DurableMailbox,
-    ) -> Result<Arc<Outlet>, Taken> {
+    ) -> Result<Arc<Outlet>, Unavailable> {
+        let shared = settings.shared;
+        if shared && !self.can_share {
+            return Err(Unavailable::NotShared);
+        }
         let number = self.next_number();
         let mut state = self.state();
-        if let Some((_, owner)) = state.owners.get(&name) {
-            return Err(Taken { owner: owner.clone() });
+        let owners = state.owners.entry(Arc::clone(&name)).or_default();
+        if let Some(other) = owners.iter().find(|other| !(shared && other.shared)) {
+            return Err(Unavailable::Taken { owner: other.owner.clone() });
         }
-        state.owners.insert(Arc::clone(&name), (number, owner.clone()));
+        owners.push(Reservation { number, owner: owner.clone(), shared });
         drop(state);
         Ok(Arc::new(Outlet::new(number, name, owner, settings, Arc::clone(self))))
     }
@@ -233,8 +256,11 @@ impl Inbox {
     /// Frees the name of a queue whose owner has left or was never made.
     pub(crate) fn release_name(&self, outlet: &Outlet) {
         let mut state = self.state();
-        if state.owners.get(&outlet.name).is_some_and(|(number, _)| *number == outlet.number) {
-            state.owners.remove(&outlet.name);
+        if let Some(owners) = state.owners.get_mut(&outlet.name) {
+            owners.retain(|owner| owner.number != outlet.number);
+            if owners.is_empty() {
+                state.owners.remove(&outlet.name);
+            }
         }
     }
 

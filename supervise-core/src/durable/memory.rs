@@ -1,13 +1,15 @@
 //! A store in memory. Its clones share their contents, so a second system can open what the first one left.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, SystemTime};
 
+use super::shares::{Shares, Wish};
 use super::store::{
     Append, Appended, Change, Claim, CommitError, Ended, Fate, Group, Marks, MessageId, MessageStore, Opened,
-    Owner, Quarantined, QueueId, QueueRow, Room, Seq, StoreError, StoreErrorKind, StoreFuture, Stored,
+    Owner, Quarantined, QueueId, QueueRow, Room, Seq, SharedQueues, StoreError, StoreErrorKind, StoreFuture,
+    Stored, Taken,
 };
 
 /// How long a key is remembered.
@@ -36,6 +38,8 @@ struct Disk {
     is_dirty: bool,
     /// The machine has stopped since it was opened.
     lost_power: bool,
+    /// How many processes have opened the store. Names the one that has it open.
+    process: u64,
 }
 
 #[derive(Default)]
@@ -51,6 +55,8 @@ struct Queue {
     mark: Mark,
     /// The mark as it was last written to the disk.
     synced: Mark,
+    /// What the owners of a shared queue hold.
+    shares: Shares<u64>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -81,6 +87,7 @@ impl MemoryStore {
         disk.lost_power = true;
         for queue in disk.queues.values_mut() {
             queue.mark = queue.synced;
+            queue.free_all();
         }
     }
 
@@ -104,6 +111,7 @@ impl MemoryStore {
             lock: Weak::new(),
             is_dirty: disk.is_dirty,
             lost_power: disk.lost_power,
+            process: disk.process,
         };
         Self { disk: Arc::new(Mutex::new(contents)), lock: None }
     }
@@ -160,6 +168,7 @@ impl Disk {
     }
 
     fn change(&mut self, change: &Change, appended: &mut Vec<Appended>) -> Result<(), CommitError> {
+        let process = self.process;
         match change {
             Change::Append(append) => {
                 let unknown = || CommitError::Unknown("an append to a queue that does not exist".to_owned());
@@ -168,6 +177,7 @@ impl Disk {
             Change::Handled(MessageId { queue, seq }) => {
                 if let Some(queue) = self.queue(*queue) {
                     queue.waiting.remove(seq);
+                    queue.shares.ended(&process, &BTreeSet::from([*seq]));
                 }
             }
             Change::Charged { id, attempts, crashes, failures } => {
@@ -180,6 +190,7 @@ impl Disk {
                 if let Some(queue) = self.queue(id.queue)
                     && let Some(mut stored) = queue.waiting.remove(&id.seq)
                 {
+                    queue.shares.ended(&process, &BTreeSet::from([id.seq]));
                     stored.failures.clone_from(failures);
                     queue.quarantine.push((*fate, SystemTime::now(), stored));
                 }
@@ -210,6 +221,7 @@ impl Disk {
                     // The owner has released the queue, so no message is under way.
                     queue.mark.begun = None;
                     queue.synced = queue.mark;
+                    queue.shares.leave(&process);
                 }
             }
         }
@@ -235,6 +247,20 @@ impl Queue {
     fn take_quarantined(&mut self, seq: Seq) -> Option<Stored> {
         let at = self.quarantine.iter().position(|(_, _, stored)| stored.seq == seq)?;
         Some(self.quarantine.remove(at).2)
+    }
+
+    /// Nobody holds messages any more, and nobody is charged.
+    fn free_all(&mut self) {
+        let members: Vec<u64> = self.shares.members().keys().copied().collect();
+        for member in &members {
+            self.shares.leave(member);
+        }
+    }
+
+    /// The message as it is delivered: a process may have died while it held it.
+    fn delivered(&self, stored: &Stored) -> Stored {
+        let crashes = stored.crashes.max(self.shares.crashes(stored.seq));
+        Stored { crashes, ..stored.clone() }
     }
 
     fn row(&self, queue: QueueId) -> QueueRow {
@@ -291,6 +317,7 @@ impl MessageStore for MemoryStore {
             (false, false) => Ended::Cleanly,
         };
         (disk.is_dirty, disk.lost_power) = (true, false);
+        disk.process += u64::from(!own);
         drop(disk);
         self.lock = Some(lock);
         let marks = Arc::new(InMemory(Arc::clone(&self.disk)));
@@ -370,6 +397,10 @@ impl MessageStore for MemoryStore {
         ready(Ok(all))
     }
 
+    fn shared(&mut self) -> Option<&mut dyn SharedQueues> {
+        Some(self)
+    }
+
     fn close(self: Box<Self>) -> StoreFuture<'static, Result<(), StoreError>> {
         let mut disk = self.disk();
         if !self.is_owner(&disk) {
@@ -379,8 +410,64 @@ impl MessageStore for MemoryStore {
         for queue in disk.queues.values_mut() {
             queue.mark.begun = None;
             queue.synced = queue.mark;
+            queue.free_all();
         }
         drop(disk);
         ready(Ok(()))
+    }
+}
+
+impl SharedQueues for MemoryStore {
+    fn share<'a>(&'a mut self, queue: &'a str) -> StoreFuture<'a, Result<Claim, StoreError>> {
+        let mut disk = self.disk();
+        let process = disk.process;
+        let id = disk.id(queue).unwrap_or_else(|| disk.create(queue));
+        let refused = StoreError::new(StoreErrorKind::Refused, "too many queues");
+        let Some(queue) = disk.queue(id) else { return ready(Err(refused)) };
+        // One process at a time has the store open.
+        let dead: Vec<u64> = queue.shares.members().keys().copied().filter(|member| *member != process).collect();
+        for member in &dead {
+            queue.shares.died(member);
+        }
+        let was_ours = queue.shares.join(&process);
+        ready(Ok(Claim {
+            queue: id,
+            waiting: queue.waiting.len() as u64,
+            last: queue.last,
+            handled: Seq(0),
+            begun: None,
+            fence: process,
+            was_ours,
+        }))
+    }
+
+    fn take<'a>(
+        &'a mut self,
+        queue: QueueId,
+        in_hand: &'a BTreeSet<Seq>,
+        room: Room,
+        may_try: bool,
+    ) -> StoreFuture<'a, Result<Taken, StoreError>> {
+        let mut disk = self.disk();
+        let process = disk.process;
+        let Some(queue) = disk.queue(queue) else { return ready(Ok(Taken::default())) };
+        // Numbers without a message are held by nobody.
+        let first = queue.waiting.keys().next().copied().unwrap_or(queue.last.next());
+        let wish = Wish { in_hand, room: room.messages, may_try, first, last: queue.last };
+        let given = queue.shares.take(&process, wish);
+        let gone = given.iter().filter(|seq| !queue.waiting.contains_key(seq)).copied().collect();
+        queue.shares.ended(&process, &gone);
+        let messages = given.iter().filter_map(|seq| queue.waiting.get(seq));
+        let messages = messages.map(|stored| queue.delivered(stored)).collect();
+        let taken = Taken {
+            messages,
+            passed: Seq(queue.shares.next().0 - 1),
+            has_more: given.len() == room.messages || !gone.is_empty(),
+            has_suspects: queue.shares.has_suspects(&process, &(in_hand | &given)),
+            waiting: queue.waiting.len() as u64,
+            fence: process,
+        };
+        drop(disk);
+        ready(Ok(taken))
     }
 }

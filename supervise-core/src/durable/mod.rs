@@ -6,7 +6,7 @@
 //! | file | what |
 //! |---|---|
 //! | `store` | what an engine must do |
-//! | `queue`, `suspects` | what follows from what happens: pure |
+//! | `queue`, `shares`, `suspects`, `lease` | what follows from what happens: pure |
 //! | `writer` | the one task that calls the store |
 //! | `inbox` | where everything for the writer arrives |
 //! | `outlet`, `ticket` | a claimed queue, and a stored message in memory, as actors see them |
@@ -18,10 +18,14 @@ mod check;
 pub(crate) mod fields;
 mod handle;
 pub(crate) mod inbox;
+#[doc(hidden)]
+pub mod lease;
 mod memory;
 pub(crate) mod outlet;
 #[doc(hidden)]
 pub mod queue;
+#[doc(hidden)]
+pub mod shares;
 mod store;
 #[doc(hidden)]
 pub mod suspects;
@@ -36,14 +40,14 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 
 pub use self::handle::Store;
-pub(crate) use self::inbox::{HandedOver, Held, Inbox, Receipt};
+pub(crate) use self::inbox::{HandedOver, Held, Inbox, Receipt, Unavailable};
 pub use self::memory::MemoryStore;
 pub use self::outlet::DurableMailbox;
 pub(crate) use self::outlet::{Asker, Copied, Outlet, Recipient, Undelivered};
 pub use self::store::{
     Append, Appended, Arrived, Change, Claim, CommitError, Ended, Fate, Group, Kept, Marks, MessageId,
-    MessageStore, Opened, Owner, Quarantined, QueueId, QueueRow, Room, Seq, StoreError, StoreErrorKind,
-    StoreFuture, Stored,
+    MessageStore, Opened, Owner, Quarantined, QueueId, QueueRow, Room, Seq, SharedQueues, StoreError,
+    StoreErrorKind, StoreFuture, Stored, Taken,
 };
 pub use self::ticket::Delivery;
 pub(crate) use self::ticket::Ticket;
@@ -102,11 +106,11 @@ pub(crate) trait Listener: Send + Sync {
 
 /// The inbox of a store, and the task that must run for it.
 pub(crate) fn writer(
-    store: Box<dyn MessageStore>,
+    mut store: Box<dyn MessageStore>,
     system: &str,
     listener: Arc<dyn Listener>,
 ) -> (Arc<Inbox>, impl Future<Output = ()> + Send + 'static) {
-    let inbox = Arc::new(Inbox::new());
+    let inbox = Arc::new(Inbox::new(store.shared().is_some()));
     let writer = writer::Writer::new(store, Owner::new(system), Arc::clone(&inbox), listener);
     (inbox, writer.run())
 }

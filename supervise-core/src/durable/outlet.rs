@@ -31,12 +31,15 @@ pub struct DurableMailbox {
     /// How long a message stays in quarantine.
     /// Rule [27.15](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.15).
     pub keep: Option<Duration>,
+    /// Whether several actors may own the queue. Rule [27.19](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.19).
+    pub shared: bool,
 }
 
 impl DurableMailbox {
     /// The settings of `mailbox = durable`: a million messages, a window of 1024, three redeliveries, three crashes,
     /// and a quarantine that keeps everything.
-    pub const DEFAULT: Self = Self { capacity: 1_000_000, window: 1024, redeliver: 3, crashes: 3, keep: None };
+    pub const DEFAULT: Self =
+        Self { capacity: 1_000_000, window: 1024, redeliver: 3, crashes: 3, keep: None, shared: false };
 
     /// Sets how many messages may wait in the store.
     #[must_use]
@@ -66,6 +69,21 @@ impl DurableMailbox {
     #[must_use]
     pub const fn keep(self, keep: Duration) -> Self {
         Self { keep: Some(keep), ..self }
+    }
+
+    /// Lets several actors own the queue, and sets the window to 16.
+    #[must_use]
+    pub const fn shared(self) -> Self {
+        Self { shared: true, window: 16, ..self }
+    }
+
+    /// The state of a queue that is not claimed yet.
+    fn unclaimed(self) -> Queue {
+        if self.shared {
+            Queue::shared(self.window, self.crashes, Seq(0))
+        } else {
+            Queue::claimed(self.window, self.crashes, Seq(0), Seq(0), None, false)
+        }
     }
 }
 
@@ -166,7 +184,7 @@ impl Outlet {
             owner,
             settings,
             inbox,
-            queue: Mutex::new(Queue::claimed(settings.window, settings.crashes, Seq(0), Seq(0), None, false)),
+            queue: Mutex::new(settings.unclaimed()),
             claimed: Mutex::new(None),
             waiting: AtomicU64::new(0),
             room: Notify::new(),
@@ -194,7 +212,7 @@ impl Outlet {
     pub(super) fn lose(&self, term: u64) {
         let mut queue = self.queue();
         let was_released = queue.is_released();
-        *queue = Queue::claimed(self.settings.window, self.settings.crashes, Seq(0), Seq(0), None, false);
+        *queue = self.settings.unclaimed();
         if was_released {
             queue.release();
         }
@@ -225,12 +243,25 @@ impl Outlet {
         drop(old);
     }
 
+    /// From now on, messages of a shared queue are delivered with this fence.
+    pub(super) fn set_fence(&self, fence: u64) {
+        if let Some(claimed) = &mut *self.claimed.lock().unwrap_or_else(PoisonError::into_inner) {
+            claimed.fence = fence;
+        }
+    }
+
     // ---- senders -------------------------------------------------------------------------------------------------
 
     /// Takes room for one message. Rule 27.17.
     pub(crate) fn take_room(&self) -> bool {
         let more = |waiting| (waiting < self.settings.capacity).then_some(waiting + 1);
         self.waiting.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
+    }
+
+    /// Others handle messages of a shared queue too, so the store says how many wait.
+    pub(super) fn recount(&self, messages: u64) {
+        self.waiting.store(messages, Ordering::Relaxed);
+        self.room.notify_waiters();
     }
 
     pub(super) fn set_waiting(&self, messages: u64) {

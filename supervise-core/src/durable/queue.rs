@@ -10,7 +10,9 @@
 //! The cursor stands behind the last message that was pushed. Behind it is the backlog, which is one number, however many
 //! messages it has. Before it, only the open messages are remembered: all others have ended.
 //!
-//! Rules 27.4, 27.6, 27.9 and 27.10.
+//! A queue that is shared with others has no cursor: the store says which messages belong to this process.
+//!
+//! Rules 27.4, 27.6, 27.9, 27.10 and 27.19.
 
 use std::collections::BTreeSet;
 
@@ -43,6 +45,10 @@ pub struct Queue {
     barrier: Option<Seq>,
     /// No message is pushed any more.
     released: bool,
+    /// If the queue is shared: whether the store may have messages for this owner.
+    shared: Option<bool>,
+    /// The messages of a shared queue that have ended, and that the store still has.
+    ended: BTreeSet<Seq>,
 }
 
 /// What a page shows about one message.
@@ -108,12 +114,28 @@ impl Queue {
             held: None,
             barrier: None,
             released: false,
+            shared: None,
+            ended: BTreeSet::new(),
+        }
+    }
+
+    /// One owner's part of a queue that is shared.
+    pub fn shared(window: usize, crashes: u32, last: Seq) -> Self {
+        let alone = Self::claimed(window, crashes, last, Seq(0), None, false);
+        Self { shared: Some(true), ..alone }
+    }
+
+    /// The store may have messages for the owner of a shared queue.
+    pub fn look(&mut self) {
+        if let Some(may_have) = &mut self.shared {
+            *may_have = true;
         }
     }
 
     /// The store has assigned the number `last` in this queue. Returns how many messages it has stored of which this process does not know:
     /// the store failed before it reported them, or another process has put them there.
     pub fn grown(&mut self, last: Seq) -> u64 {
+        self.look();
         let unknown = last.0.saturating_sub(self.last.0);
         self.last = self.last.max(last);
         unknown
@@ -121,6 +143,11 @@ impl Queue {
 
     /// A message was stored. Returns whether it goes into the lane as it is. If not, it is read again in its turn.
     pub fn committed(&mut self, seq: Seq) -> bool {
+        if self.shared.is_some() {
+            // The store decides to whom it belongs.
+            self.grown(seq);
+            return false;
+        }
         // This does not hold if another process has put messages before it.
         let is_next = self.cursor == self.last && seq <= self.last.next();
         let is_next = is_next && self.back.is_empty() && self.held.is_none();
@@ -147,6 +174,8 @@ impl Queue {
             return None;
         }
         let after = match self.back.first() {
+            _ if self.shared == Some(false) => return None,
+            _ if self.shared.is_some() => Seq(0),
             Some(first) => Seq(first.0 - 1),
             None if self.cursor < self.barrier.unwrap_or(self.last) => self.cursor,
             None => return None,
@@ -223,9 +252,42 @@ impl Queue {
         fed
     }
 
+    /// The store has given these messages of a shared queue to this owner, and has more if `has_more`.
+    pub fn taken(&mut self, taken: &[Seen], has_more: bool) -> Vec<Fed> {
+        self.shared = Some(has_more);
+        let fed = |seen: &Seen| {
+            let seq = seen.seq;
+            let is_new = self.back.remove(&seq) || !self.open.contains(&seq);
+            self.open.insert(seq);
+            is_new.then_some(match seen {
+                Seen { is_damaged: true, .. } => Fed::Damaged(seq),
+                Seen { crashes, .. } if *crashes >= self.crashes => Fed::Crashed(seq),
+                Seen { crashes: 0, .. } => Fed::Push(seq),
+                _ => Fed::Try(seq),
+            })
+        };
+        let fed: Vec<Fed> = taken.iter().filter_map(fed).collect();
+        // It came instead of a suspect that can be tried.
+        if fed.iter().any(|fed| matches!(fed, Fed::Crashed(_))) {
+            self.look();
+        }
+        fed
+    }
+
+    /// The messages of a shared queue that the store must not give to this process again.
+    pub fn hand(&self) -> impl Iterator<Item = Seq> {
+        self.open.difference(&self.back).chain(&self.ended).copied()
+    }
+
+    /// The store does not have this message any more.
+    pub fn forget_ended(&mut self, seq: Seq) {
+        self.ended.remove(&seq);
+    }
+
     /// The suspect that this queue waits with may be tried.
     pub fn let_in(&mut self) {
         self.held = None;
+        self.look();
     }
 
     /// Whether it waits with a suspect.
@@ -235,7 +297,9 @@ impl Queue {
 
     /// A message was handled, or its quarantine is durable.
     pub fn end(&mut self, seq: Seq) {
-        self.open.remove(&seq);
+        if self.open.remove(&seq) && self.shared.is_some() {
+            self.ended.insert(seq);
+        }
         self.back.remove(&seq);
     }
 
@@ -243,6 +307,7 @@ impl Queue {
     pub fn give_back(&mut self, seq: Seq) {
         if self.open.contains(&seq) {
             self.back.insert(seq);
+            self.look();
         }
     }
 
@@ -256,22 +321,25 @@ impl Queue {
         self.released
     }
 
-    /// All messages up to this one have been handled, or do not exist.
+    /// All messages up to this one have been handled, or do not exist. Nobody can say that of a shared queue.
     pub fn handled(&self) -> Seq {
+        if self.shared.is_some() {
+            return Seq(0);
+        }
         match self.open.first() {
             Some(first) => Seq(first.0 - 1),
             None => self.cursor.max(self.handled_before),
         }
     }
 
-    /// From now on, nothing behind `barrier` is pushed.
+    /// From now on, nothing behind `barrier` is pushed. A shared queue has no order, and so no barrier.
     pub fn stop_at(&mut self, barrier: Option<Seq>) {
-        self.barrier = barrier;
+        self.barrier = barrier.filter(|_| self.shared.is_none());
     }
 
     /// Whether everything up to `seq` was pushed.
     pub fn has_pushed(&self, seq: Seq) -> bool {
-        self.cursor >= seq && self.back.is_empty() && self.held.is_none()
+        self.shared.is_some() || self.cursor >= seq && self.back.is_empty() && self.held.is_none()
     }
 
     /// The highest number that a message has had so far.

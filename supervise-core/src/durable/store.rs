@@ -1,5 +1,6 @@
 //! What an engine must do that keeps the messages of durable mailboxes.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -54,8 +55,57 @@ pub trait MessageStore: Send + 'static {
         drop(arrived);
     }
 
+    /// What a store does that lets several actors share a queue. `None`: this store cannot do it, and actors with
+    /// `mailbox = durable(shared)` cannot be spawned.
+    fn shared(&mut self) -> Option<&mut dyn SharedQueues> {
+        None
+    }
+
     /// Ends cleanly: the next [`open`](Self::open) is told so.
     fn close(self: Box<Self>) -> StoreFuture<'static, Result<(), StoreError>>;
+}
+
+/// Queues that have several owners, in one process or in many. Each message is with one process at a time. Rule
+/// [27.19](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.19).
+///
+/// The runtime calls these methods instead of [`claim`](MessageStore::claim) and [`page`](MessageStore::page). A process leaves the queue
+/// with [`Change::Release`].
+pub trait SharedQueues: Send {
+    /// Makes this process one of the owners of a queue, which is created if it does not exist. If the process is an owner already, changes
+    /// nothing. Fails with [`StoreErrorKind::Claimed`] if another process owns the queue alone.
+    ///
+    /// [`Claim::was_ours`] says whether the process holds what it held before. `handled` and `begun` are not used.
+    fn share<'a>(&'a mut self, queue: &'a str) -> StoreFuture<'a, Result<Claim, StoreError>>;
+
+    /// Gives messages of a queue to this process. Until they have left the queue, or the process leaves it or dies, no other process gets
+    /// them. All messages that a process held when it died are charged one crash.
+    ///
+    /// Returns what the process holds and does not have in hand, and then messages that nobody holds. Fails with
+    /// [`StoreErrorKind::Claimed`] if the process is not an owner any more.
+    fn take<'a>(
+        &'a mut self,
+        queue: QueueId,
+        in_hand: &'a BTreeSet<Seq>,
+        room: Room,
+        may_try: bool,
+    ) -> StoreFuture<'a, Result<Taken, StoreError>>;
+}
+
+/// Messages of a shared queue that belong to this process now.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Taken {
+    /// The messages. At most one of them has crashes, and none if the runtime has said that none may be tried.
+    pub messages: Vec<Stored>,
+    /// Each message up to this one is held by a process, or was held.
+    pub passed: Seq,
+    /// Whether the process could take more at once, if it has room.
+    pub has_more: bool,
+    /// Whether messages wait that have crashes, and that nobody tries.
+    pub has_suspects: bool,
+    /// How many messages are in the queue, including those that are held.
+    pub waiting: u64,
+    /// Of two processes that have had the same message, the later one has the larger number.
+    pub fence: u64,
 }
 
 /// Notes which message is being handled. The notes outlive the process, but not necessarily the machine.

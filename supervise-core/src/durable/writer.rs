@@ -17,6 +17,7 @@ mod feed;
 mod keep;
 mod outage;
 mod senders;
+mod share;
 mod standby;
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
@@ -93,6 +94,8 @@ struct Entry {
     askers: HashMap<Seq, Asker>,
     /// Controls, each behind the message of this number.
     controls: VecDeque<(Seq, Late)>,
+    /// The owner of a shared queue has nothing under way any more.
+    is_leaving: bool,
 }
 
 impl Entry {
@@ -238,6 +241,9 @@ impl Writer {
                     control();
                 }
             }
+            Input::Release { outlet } if self.leaves_others(outlet) => {
+                self.group.then(commit::Then::Released { outlet });
+            }
             Input::Release { outlet } => {
                 if let Some(entry) = self.queues.get(&outlet) {
                     self.group.add(Change::Release(entry.id), commit::Then::Released { outlet });
@@ -304,7 +310,7 @@ impl Writer {
 
     async fn claim(&mut self, outlet: Arc<Outlet>, recipient: Arc<dyn Recipient>) {
         let claim = loop {
-            match self.store.claim(&outlet.name).await {
+            match self.claim_for(&outlet).await {
                 Ok(claim) => break claim,
                 Err(error) if error.kind == StoreErrorKind::Broken && self.closing.is_none() => {
                     self.outage(error.to_string()).await;
@@ -319,14 +325,24 @@ impl Writer {
     fn install(&mut self, outlet: Arc<Outlet>, recipient: Arc<dyn Recipient>, claim: Claim) {
         let Some(marks) = self.marks.clone() else { return };
         let settings = outlet.settings;
-        let mut queue = Queue::claimed(
-            settings.window,
-            settings.crashes,
-            claim.last,
-            claim.handled,
-            claim.begun,
-            claim.waiting > 0,
-        );
+        if settings.shared && !claim.was_ours {
+            // What this process held belongs to others now.
+            let text = format!("the messages of the queue {} belong to other processes", outlet.name);
+            let error = StoreError::new(StoreErrorKind::Claimed, text);
+            self.owners_of(claim.queue).into_iter().for_each(|term| self.lose(term, &error));
+        }
+        let mut queue = if settings.shared {
+            Queue::shared(settings.window, settings.crashes, claim.last)
+        } else {
+            Queue::claimed(
+                settings.window,
+                settings.crashes,
+                claim.last,
+                claim.handled,
+                claim.begun,
+                claim.waiting > 0,
+            )
+        };
         {
             let mut before = outlet.queue();
             if before.is_released() {
@@ -336,10 +352,14 @@ impl Writer {
             *before = queue;
         }
         outlet.set_claimed(Claimed { queue: claim.queue, fence: claim.fence, marks });
-        outlet.set_waiting(claim.waiting);
+        if settings.shared {
+            outlet.recount(claim.waiting);
+        } else {
+            outlet.set_waiting(claim.waiting);
+        }
         let number = outlet.term();
-        let entry =
-            Entry { outlet, recipient, id: claim.queue, askers: HashMap::new(), controls: VecDeque::new() };
+        let (askers, controls) = (HashMap::new(), VecDeque::new());
+        let entry = Entry { outlet, recipient, id: claim.queue, askers, controls, is_leaving: false };
         self.queues.insert(number, entry);
         self.hungry.insert(number);
         if settings.keep.is_some() {
@@ -375,6 +395,9 @@ impl Writer {
     /// Another process may have put messages into a queue, or may own the queue.
     async fn arrived(&mut self, queue: QueueId, last: Seq) {
         let Some(entry) = self.queues.values().find(|entry| entry.id == queue) else { return };
+        if entry.outlet.settings.shared {
+            return self.look_at(queue);
+        }
         let term = entry.outlet.term();
         if !entry.outlet.owns(term) {
             let room = Room { messages: 1, bytes: 1 };
@@ -396,6 +419,9 @@ impl Writer {
     /// A retry was stored. If there was such a message, it is now the last one of its queue.
     async fn find_retried(&mut self, queue: QueueId) {
         let Some(entry) = self.queues.values().find(|entry| entry.id == queue) else { return };
+        if entry.outlet.settings.shared {
+            return self.look_at(queue);
+        }
         let (number, last) = (entry.outlet.term(), entry.outlet.queue().last());
         let page = match self.store.page(queue, last, Room { messages: 1, bytes: 1 }).await {
             Ok(page) => page,

@@ -9,4 +9,4 @@ macro_rules! __type_called_error {
     };
 }
 
-pub use crate::__type_called_error as a_rule_names_an_error_type_and_not_a_trait__write_on_underscore_for_all_others;
+pub use __type_called_error as a_rule_names_an_error_type_and_not_a_trait__write_on_underscore_for_all_others;

@@ -211,6 +211,17 @@ impl Cell {
         }
     }
 
+    /// Gives the runner a system message in hand if it is idle.
+    fn report(&self) {
+        match self.mailbox.take_idle() {
+            Some(mut runner) => {
+                self.system(&mut runner, System::Nothing);
+                self.run(runner);
+            }
+            None => self.tell_system(System::Nothing),
+        }
+    }
+
     /// The number of a control in the book.
     const CONTROL: u32 = 100;
 
@@ -285,6 +296,20 @@ fn system_messages_reach_a_runner_that_waits_for_nothing_else() {
         at_once!(cell: cell.tell_system(System::Nothing), cell.tell_system(System::Nothing); cell.run(Runner::suspended()));
         assert_eq!(*noted(&cell.system_handled), 2);
         assert!(!cell.mailbox.system_waits());
+        cell.assert_parked();
+    });
+}
+
+#[test]
+fn an_idle_runner_that_is_taken_out_misses_nothing() {
+    loom::model(|| {
+        let cell = Cell::unbounded();
+        at_once!(
+            cell: cell.report(), { cell.tell_system(System::Suspend); cell.tell_system(System::Resume); cell.tell(0) };
+            cell.run(Runner::new())
+        );
+        assert_eq!(*noted(&cell.system_handled), 3);
+        assert_eq!(cell.all(Fate::Handled), [0]);
         cell.assert_parked();
     });
 }

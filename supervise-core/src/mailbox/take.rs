@@ -114,4 +114,10 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
     pub(crate) fn unpark(&self) -> Option<R> {
         self.lock().runner.take()
     }
+
+    /// Takes the parked runner out if it waits for both lanes, which are empty then.
+    pub(crate) fn take_idle(&self) -> Option<R> {
+        let mut lanes = self.lock();
+        if lanes.for_user { lanes.runner.take() } else { None }
+    }
 }

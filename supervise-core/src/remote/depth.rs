@@ -13,6 +13,18 @@ struct Scanner<'a>(&'a [u8]);
 
 impl Scanner<'_> {
     fn is_shallow(&mut self) -> bool {
+        // Most messages are numbers and texts, for which nothing needs to be remembered.
+        while let Some(&marker) = self.0.first()
+            && !matches!(marker, 0x80..=0x9f | 0xdc..=0xdf)
+        {
+            if self.value().is_none() {
+                return false;
+            }
+        }
+        self.0.is_empty() || self.is_nested_shallow()
+    }
+
+    fn is_nested_shallow(&mut self) -> bool {
         // How many values each open array or map still has.
         let (mut open, mut depth) = ([0_u64; DEPTH], 0);
         while !self.0.is_empty() {

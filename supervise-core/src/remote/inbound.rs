@@ -1,6 +1,6 @@
 //! Carries out what a peer sent, in its order: one task for each peer. User code that reads messages runs here, contained.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -10,7 +10,7 @@ use super::codec::{Arguments, Asked, ok, read, scope};
 use super::depth::is_shallow;
 use super::holding::{Held, Holding};
 use super::link::{Link, Over, Work};
-use super::remote_actor::Delivered;
+use super::remote_actor::{Delivered, RemoteType};
 use super::wire::{Find, Note, Signal, WireEnd, WireRef, take_number};
 use crate::actor::{AnyActorRef, AskError, EndReason, System};
 use crate::observe::{DeadLetterReason, Lost};
@@ -27,7 +27,7 @@ struct Contract {
 }
 
 pub(super) async fn work(link: Arc<Link>, mut work: UnboundedReceiver<Work>) {
-    let (mut contracts, mut holding) = (HashMap::new(), Holding::default());
+    let (mut contracts, mut holding) = (BTreeMap::new(), Holding::default());
     while let Some(next) = work.recv().await {
         let mut is_over = false;
         match next {
@@ -36,10 +36,12 @@ pub(super) async fn work(link: Arc<Link>, mut work: UnboundedReceiver<Work>) {
                 link.node().greet_with_names(&link, mine);
             }
             Work::Deliver(mine, frames, bytes) => {
-                let mut peer = Peer { link: &link, mine, holding: &mut holding };
-                for frame in frames {
-                    peer.carry_out(frame, &mut contracts);
-                }
+                let mut peer = Peer { link: &link, mine, holding: &mut holding, reached: None };
+                scope(&link.node(), || {
+                    for frame in frames {
+                        peer.carry_out(frame, &mut contracts);
+                    }
+                });
                 link.step(Input::Processed { mine, bytes });
             }
             Work::Released { mine, to, bytes } => holding.released(&link, mine, to, bytes),
@@ -63,10 +65,12 @@ struct Peer<'a> {
     link: &'a Arc<Link>,
     mine: Number,
     holding: &'a mut Holding,
+    /// The actor of the last message, because the next one often has the same.
+    reached: Option<(u64, AnyActorRef, Option<RemoteType>)>,
 }
 
 impl Peer<'_> {
-    fn carry_out(&mut self, frame: Frame, contracts: &mut HashMap<u64, Contract>) {
+    fn carry_out(&mut self, frame: Frame, contracts: &mut BTreeMap<u64, Contract>) {
         let (link, mine, bytes) = (self.link, self.mine, frame.size());
         match frame {
             Frame::Tell { to, body } => self.message((to, bytes), &body, None, contracts),
@@ -83,7 +87,7 @@ impl Peer<'_> {
                 if body.len() > link.max_message() {
                     asker.fail(AskError::Unanswered);
                 } else {
-                    scope(&link.node(), || asker.answer(&body));
+                    asker.answer(&body);
                 }
             }
             Frame::Watch { subject, watcher, body } => self.watch(subject, watcher, &body),
@@ -108,10 +112,12 @@ impl Peer<'_> {
         (to, bytes): (u64, u64),
         body: &[u8],
         asked: Option<Asked>,
-        contracts: &HashMap<u64, Contract>,
+        contracts: &BTreeMap<u64, Contract>,
     ) {
-        let node = self.link.node();
-        let Some((actor, kind)) = node.reached(to) else {
+        if self.reached.as_ref().is_none_or(|(known, ..)| *known != to) {
+            self.reached = self.link.node().reached(to).map(|(actor, kind)| (to, actor, kind));
+        }
+        let Some((_, actor, kind)) = &self.reached else {
             if let Some(asked) = asked {
                 asked.fail(&AskError::Stopped);
             }
@@ -119,19 +125,19 @@ impl Peer<'_> {
         };
         let body = take_number(body);
         if body.is_some_and(|(_, arguments)| arguments.len() > self.link.max_message()) {
-            return lost(&actor, DeadLetterReason::TooLarge, asked);
+            return lost(actor, DeadLetterReason::TooLarge, asked);
         }
         let contract = body.and_then(|(number, rest)| Some((contracts.get(&number)?, rest)));
         let known = kind.zip(contract).filter(|(kind, (contract, _))| kind.name == contract.actor);
         let Some((kind, (contract, rest))) = known else {
-            return lost(&actor, DeadLetterReason::UnknownMessage, asked);
+            return lost(actor, DeadLetterReason::UnknownMessage, asked);
         };
         if !is_shallow(rest) {
-            return lost(&actor, DeadLetterReason::Undecodable, asked);
+            return lost(actor, DeadLetterReason::Undecodable, asked);
         }
         let arguments = Arguments::new(&contract.arguments, rest, asked);
         let must_wait = self.holding.waits(to);
-        match scope(&node, || (kind.deliver)(&actor, &contract.handler, arguments, must_wait)) {
+        match (kind.deliver)(actor, &contract.handler, arguments, must_wait) {
             Delivered::Taken => {}
             Delivered::Gone => self.link.says_gone(self.mine, to),
             Delivered::Full(held) => self.holding.hold(self.link, self.mine, to, (Held::Message(held), bytes)),
@@ -178,7 +184,7 @@ impl Peer<'_> {
         }
     }
 
-    fn note(&mut self, note: Note, bytes: u64, contracts: &mut HashMap<u64, Contract>) {
+    fn note(&mut self, note: Note, bytes: u64, contracts: &mut BTreeMap<u64, Contract>) {
         match note {
             Note::Contract { number, actor, handler, arguments } => {
                 contracts.insert(number, Contract { actor, handler, arguments });

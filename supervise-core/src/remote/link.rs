@@ -99,6 +99,9 @@ struct State {
 /// How many packets may wait for room in the engine. Only packets with frames, which the window bounds, may exceed this.
 const OUTBOX: usize = 4096;
 
+/// How many bytes may be under way to a peer to which packets are [sent at once](super::Transport::send_at_once).
+const CALM: u64 = 16 << 10;
+
 /// The maximum number of asks that one note names.
 const GIVEN_UP: usize = 4096;
 
@@ -291,8 +294,15 @@ impl Link {
             }
             let Some(packet) = state.outbox.pop_front() else { return };
             state.is_sending = true;
+            let is_calm = state.association.under_way() <= CALM;
             drop(state);
-            let refused = self.node.transport().send(&self.peer, packet).err();
+            let transport = self.node.transport();
+            let sent = if is_calm {
+                transport.send_at_once(&self.peer, packet)
+            } else {
+                transport.send(&self.peer, packet)
+            };
+            let refused = sent.err();
             let mut state = self.state();
             state.is_sending = false;
             if let Some(packet) = refused {

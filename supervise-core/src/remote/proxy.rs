@@ -7,6 +7,7 @@
 
 use std::collections::HashMap;
 use std::future::Future;
+use std::mem::take;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll, Waker};
@@ -30,6 +31,9 @@ const THROUGHPUT: u32 = 128;
 
 /// What an actor's mailbox is here, if it is unbounded there.
 const CAPACITY: usize = 65_536;
+
+/// The largest buffer that a proxy keeps, in bytes.
+const BUFFER: usize = 1024;
 
 /// How many counted references to a parked proxy the runtime itself holds: those of the table, of the task twice, and of its future.
 pub(super) const AT_REST: usize = 4;
@@ -69,6 +73,7 @@ pub(super) fn make<A: RemoteActor>(
         mine,
         actor,
         contracts: Vec::new(),
+        buffer: Vec::new(),
         batch: Lane::new(),
         ends: HashMap::new(),
     };
@@ -85,6 +90,8 @@ struct Proxy<A: RemoteActor> {
     actor: u64,
     /// The numbers of the handlers that were used.
     contracts: Vec<Option<u64>>,
+    /// Holds the arguments of the message that is being written.
+    buffer: Vec<u8>,
     /// What was taken from the user lane and not written yet.
     batch: Lane<A::Message, Control>,
     /// How the subjects ended whose end stands behind messages for this watcher.
@@ -101,7 +108,8 @@ impl<A: RemoteActor> Future for Proxy<A> {
         let this = &mut *self;
         let mut gate = this.link.gate(this.mine, this.actor, cx.waker());
         if gate != Gate::Over {
-            this.serve(&mut gate, cx);
+            let node = this.link.node();
+            scope(&node, || this.serve(&mut gate, cx));
         }
         if gate == Gate::Over {
             this.end();
@@ -141,28 +149,31 @@ impl<A: RemoteActor> Proxy<A> {
 
     fn message(&mut self, message: A::Message) {
         let name = A::message_name(&message);
-        let mut out = Outgoing::default();
-        let link = Arc::clone(&self.link);
-        let written = contained(|| scope(&link.node(), || <A as RemoteActor>::encode(message, &mut out)));
-        let Outgoing { handler, body: arguments, reply } = out;
-        let reason = match written {
-            Ok(Ok(())) if arguments.len() > link.max_message() => DeadLetterReason::TooLarge,
-            Ok(Ok(())) => match self.contract(handler) {
-                None => DeadLetterReason::Unreachable,
-                Some(contract) => {
-                    let mut body = Vec::with_capacity(arguments.len() + 3);
-                    number(&mut body, contract);
-                    body.extend(arguments);
-                    return self.send(name, body, reply);
-                }
-            },
-            Ok(Err(_)) => DeadLetterReason::Unsendable,
+        let mut out = Outgoing { body: take(&mut self.buffer), ..Outgoing::default() };
+        let written = contained(|| <A as RemoteActor>::encode(message, &mut out));
+        let Outgoing { handler, body: mut arguments, reply } = out;
+        let contracted = match written {
+            Ok(Ok(())) if arguments.len() > self.link.max_message() => Err(DeadLetterReason::TooLarge),
+            Ok(Ok(())) => self.contract(handler).ok_or(DeadLetterReason::Unreachable),
+            Ok(Err(_)) => Err(DeadLetterReason::Unsendable),
             Err(payload) => {
                 drop_contained(payload);
-                DeadLetterReason::Unsendable
+                Err(DeadLetterReason::Unsendable)
             }
         };
-        self.lost(name, reason, reply);
+        match contracted {
+            Ok(contract) => {
+                let mut body = Vec::with_capacity(arguments.len() + 3);
+                number(&mut body, contract);
+                body.extend_from_slice(&arguments);
+                self.send(name, body, reply);
+            }
+            Err(reason) => self.lost(name, reason, reply),
+        }
+        if arguments.capacity() <= BUFFER {
+            arguments.clear();
+            self.buffer = arguments;
+        }
     }
 
     fn send(&self, name: &'static str, body: Vec<u8>, reply: Option<Pending>) {

@@ -75,7 +75,6 @@ fn deliver<A: RemoteActor>(
     must_wait: bool,
 ) -> Delivered {
     let core = to.core();
-    let name = A::CONTRACT.iter().find(|known| known.name == handler).map_or("unknown", |known| known.name);
     let Some(actor) = to.downcast::<A>() else { return Delivered::Gone };
     let read = contained(|| <A as RemoteActor>::decode(handler, &mut arguments));
     let asked = arguments.into_asked();
@@ -84,6 +83,7 @@ fn deliver<A: RemoteActor>(
         if let Some(asked) = asked {
             asked.fail(&AskError::Undeliverable);
         }
+        let name = A::CONTRACT.iter().find(|known| known.name == handler).map_or("unknown", |known| known.name);
         core.lost(crate::observe::Lost::new(name, reason, is_asked));
         Delivered::Taken
     };

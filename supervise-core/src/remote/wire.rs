@@ -333,7 +333,8 @@ const NOTE: u8 = 7;
 const PAUSE: u8 = 8;
 const RESUME: u8 = 9;
 
-/// A frame: its kind, its length, its numbers, its body. A kind that is not known can be skipped.
+/// A frame: its kind, its length, its numbers, its body. A kind that is not known can be skipped. Uids are random, so all numbers take
+/// eight bytes.
 fn frame(out: &mut Vec<u8>, frame: &Frame) {
     let none: &[u8] = &[];
     let (kind, numbers, body): (u8, [Option<u64>; 2], &[u8]) = match frame {
@@ -347,11 +348,10 @@ fn frame(out: &mut Vec<u8>, frame: &Frame) {
         Frame::Pause { to } => (PAUSE, [Some(*to), None], none),
         Frame::Resume { to } => (RESUME, [Some(*to), None], none),
     };
-    let mut head = Vec::with_capacity(20);
-    numbers.into_iter().flatten().for_each(|one| number(&mut head, one));
+    let numbers = numbers.into_iter().flatten();
     out.push(kind);
-    number(out, (head.len() + body.len()) as u64);
-    out.extend_from_slice(&head);
+    number(out, (8 * numbers.clone().count() + body.len()) as u64);
+    numbers.for_each(|one| out.extend_from_slice(&one.to_le_bytes()));
     out.extend_from_slice(body);
 }
 
@@ -359,16 +359,23 @@ struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
     fn number(&mut self) -> Option<u64> {
-        let mut value = 0_u64;
-        for shift in (0..64).step_by(7) {
-            let (&byte, rest) = self.0.split_first()?;
-            self.0 = rest;
-            value |= u64::from(byte & 0x7f).checked_shl(shift)?;
+        let (mut value, mut shift) = (0_u64, 0);
+        for (at, &byte) in self.0.iter().enumerate().take(10) {
+            value |= u64::from(byte & 0x7f) << shift;
             if byte & 0x80 == 0 {
+                self.0 = &self.0[at + 1..];
                 return Some(value);
             }
+            shift += 7;
         }
         None
+    }
+
+    /// A number that takes eight bytes.
+    fn id(&mut self) -> Option<u64> {
+        let (id, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(u64::from_le_bytes(*id))
     }
 
     fn take(&mut self, length: u64) -> Option<&'a [u8]> {
@@ -384,15 +391,15 @@ impl<'a> Reader<'a> {
         let length = self.number()?;
         let mut inside = Reader(self.take(length)?);
         let frame = match kind {
-            TELL => Frame::Tell { to: inside.number()?, body: inside.rest() },
-            ASK => Frame::Ask { to: inside.number()?, ask: inside.number()?, body: inside.rest() },
-            ANSWER => Frame::Answer { ask: inside.number()?, body: inside.rest() },
-            WATCH => Frame::Watch { subject: inside.number()?, watcher: inside.number()?, body: inside.rest() },
-            UNWATCH => Frame::Unwatch { subject: inside.number()?, watcher: inside.number()? },
-            ENDED => Frame::Ended { subject: inside.number()?, watcher: inside.number()?, body: inside.rest() },
+            TELL => Frame::Tell { to: inside.id()?, body: inside.rest() },
+            ASK => Frame::Ask { to: inside.id()?, ask: inside.id()?, body: inside.rest() },
+            ANSWER => Frame::Answer { ask: inside.id()?, body: inside.rest() },
+            WATCH => Frame::Watch { subject: inside.id()?, watcher: inside.id()?, body: inside.rest() },
+            UNWATCH => Frame::Unwatch { subject: inside.id()?, watcher: inside.id()? },
+            ENDED => Frame::Ended { subject: inside.id()?, watcher: inside.id()?, body: inside.rest() },
             NOTE => Frame::Note(inside.rest()),
-            PAUSE => Frame::Pause { to: inside.number()? },
-            RESUME => Frame::Resume { to: inside.number()? },
+            PAUSE => Frame::Pause { to: inside.id()? },
+            RESUME => Frame::Resume { to: inside.id()? },
             _ => return Some(0),
         };
         let size = frame.size();

@@ -14,6 +14,9 @@
 //!   from any phase, Terminate:  Terminating ──children ended──► Stopping ──post_stop done──► Ended
 //! ```
 //!
+//! While it has no children, an actor [without a last hook](Protocol::without_last_hook) leaves Restarting in the step in which
+//! it enters it, and skips Stopping.
+//!
 //! How each phase handles each message. A parked handler or hook delays only what needs the instance (rule 1.4):
 //!
 //! | message | Running, not suspended | suspended | Restarting | Waiting | Terminating, Stopping |
@@ -85,9 +88,23 @@ pub struct Protocol<R, C> {
     deferred: Option<Box<Deferred<R, C>>>,
     /// Whether the parent waits to be told that the old instance is gone.
     tells_replaced: bool,
-    /// Whether the parent waits for this actor's starts, because it declared it.
-    reports: bool,
+    traits: Traits,
     fields: Option<Box<Fields<C>>>,
+}
+
+/// What never changes, in one byte, because every actor keeps it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+struct Traits(u8);
+
+impl Traits {
+    /// The parent waits for this actor's starts, because it declared it.
+    const REPORTS: u8 = 1;
+    /// `pre_restart` and `post_stop` need not be called while there are no children.
+    const NO_LAST_HOOK: u8 = 2;
+
+    fn has(self, one: u8) -> bool {
+        self.0 & one != 0
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Hash)]
@@ -211,9 +228,17 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             watch: None,
             deferred: None,
             tells_replaced: false,
-            reports: false,
+            traits: Traits::default(),
             fields: None,
         }
+    }
+
+    /// The same actor with default hooks at the end of an instance, which only stop its children. They are not called while it
+    /// has none.
+    #[must_use]
+    pub fn without_last_hook(mut self) -> Self {
+        self.traits.0 |= Traits::NO_LAST_HOOK;
+        self
     }
 
     /// The performer goes away before the actor's end. From now on, steps have no effect, and no other actors are
@@ -436,6 +461,10 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         self.suspended == 0
             && matches!(self.phase, Phase::Creating | Phase::Running | Phase::StartingNewInstance(_))
             && !self.stop_is_pending()
+    }
+
+    fn skips_last_hook(&self) -> bool {
+        self.traits.has(Traits::NO_LAST_HOOK) && self.children.as_ref().is_none_or(|children| children.is_empty())
     }
 
     fn watches(&mut self) -> &mut Watches<R> {

@@ -12,7 +12,8 @@ use super::TestSystem;
 use crate::actor::ActorSystem;
 use crate::durable::{
     Appended, Change, Claim, CommitError, Fate, Group, MemoryStore, MessageId, MessageStore, Opened, Owner,
-    Quarantined, QueueId, QueueRow, Room, Seq, Store, StoreError, StoreErrorKind, StoreFuture, Stored,
+    Quarantined, QueueId, QueueRow, Room, Seq, SharedQueues, Store, StoreError, StoreErrorKind, StoreFuture,
+    Stored,
 };
 use crate::observe::Event;
 
@@ -170,6 +171,10 @@ impl MessageStore for Engine {
 
     fn quarantined<'a>(&'a mut self, queue: &'a str) -> StoreFuture<'a, Result<Vec<Quarantined>, StoreError>> {
         self.memory.quarantined(queue)
+    }
+
+    fn shared(&mut self) -> Option<&mut dyn SharedQueues> {
+        self.memory.shared()
     }
 
     fn close(self: Box<Self>) -> StoreFuture<'static, Result<(), StoreError>> {

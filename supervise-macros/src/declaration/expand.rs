@@ -91,7 +91,11 @@ fn supervisor(declaration: &Declaration) -> TokenStream {
 fn durable_settings(settings: &DurableArguments, krate: &Path) -> TokenStream {
     let mixed = Span::mixed_site();
     let mut value = quote_spanned!(mixed=> #krate::durable::DurableMailbox::DEFAULT);
-    let DurableArguments { capacity, window, redeliver, crashes, keep } = settings;
+    let DurableArguments { capacity, window, redeliver, crashes, keep, shared } = settings;
+    // It sets the window, which the next settings may change.
+    if shared.value.is_some() {
+        value.extend(quote_spanned!(mixed=> .shared()));
+    }
     if let Some(capacity) = capacity.value {
         value.extend(quote_spanned!(mixed=> .capacity(#capacity)));
     }

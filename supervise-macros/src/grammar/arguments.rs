@@ -76,6 +76,8 @@ arguments! {
             "After how many deaths of the process a message that was under way each time goes into quarantine. Default: 3.";
         "keep" => keep: Duration = duration, "keep = \"30d\"",
             "How long a message stays in quarantine before it is discarded. Default: until somebody retries or discards it.";
+        "shared" => shared: () = flag, "shared",
+            "Several actors may own the queue, in one process or in many, with a store that can share it. Each message is with one of them, and in no order. The window is then 16 unless said otherwise.";
     }
 
     /// The arguments of `#[handler(..)]`.

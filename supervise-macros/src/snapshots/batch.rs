@@ -95,6 +95,7 @@ impl ::supervise::Actor for Writer {
         "note",
         "count",
     ];
+    const HAS_LAST_HOOK: ::core::primitive::bool = false;
     fn handle_now(
         &mut self,
         message: ::supervise::Envelope<WriterMessage>,

@@ -184,6 +184,7 @@ impl ::supervise::Actor for Orders {
         "socket",
         "empty",
     ];
+    const HAS_LAST_HOOK: ::core::primitive::bool = false;
     fn handle_now(
         &mut self,
         message: ::supervise::Envelope<OrdersMessage>,

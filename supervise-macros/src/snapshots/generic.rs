@@ -263,6 +263,7 @@ where
 {
     type Message = ::supervise::Envelope<ReaderMessage<S, N>>;
     const HANDLERS: &'static [&'static ::core::primitive::str] = &["next"];
+    const HAS_LAST_HOOK: ::core::primitive::bool = false;
     fn handle_now(
         &mut self,
         message: ::supervise::Envelope<ReaderMessage<S, N>>,

@@ -123,6 +123,7 @@ impl ::supervise::Actor for Feed {
         "close",
         "count",
     ];
+    const HAS_LAST_HOOK: ::core::primitive::bool = false;
     async fn handle(
         &mut self,
         message: ::supervise::Envelope<FeedMessage>,

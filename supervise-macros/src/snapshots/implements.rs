@@ -75,6 +75,7 @@ impl<K: Key> ::core::fmt::Debug for DatabaseMessage<K> {
 impl<K: Key> ::supervise::Actor for Database<K> {
     type Message = ::supervise::Envelope<DatabaseMessage<K>>;
     const HANDLERS: &'static [&'static ::core::primitive::str] = &["put", "forget"];
+    const HAS_LAST_HOOK: ::core::primitive::bool = false;
     fn handle_now(
         &mut self,
         message: ::supervise::Envelope<DatabaseMessage<K>>,

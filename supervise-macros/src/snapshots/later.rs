@@ -169,6 +169,7 @@ impl ::supervise::Actor for Desk {
     type Message = ::supervise::Envelope<DeskMessage>;
     const HANDLERS: &'static [&'static ::core::primitive::str] = &["place", "cancel"];
     const KEEPS_REPLIES: ::core::primitive::bool = true;
+    const HAS_LAST_HOOK: ::core::primitive::bool = false;
     async fn handle(
         &mut self,
         message: ::supervise::Envelope<DeskMessage>,

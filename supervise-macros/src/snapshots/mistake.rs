@@ -60,6 +60,7 @@ impl ::core::fmt::Debug for FeedMessage {
 impl ::supervise::Actor for Feed {
     type Message = ::supervise::Envelope<FeedMessage>;
     const HANDLERS: &'static [&'static ::core::primitive::str] = &["fetch"];
+    const HAS_LAST_HOOK: ::core::primitive::bool = false;
     fn handle_now(
         &mut self,
         message: ::supervise::Envelope<FeedMessage>,

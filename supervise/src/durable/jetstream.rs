@@ -8,6 +8,7 @@ mod open;
 mod quarantine;
 mod read;
 mod record;
+mod shared;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,7 +17,7 @@ use std::time::{Duration, SystemTime};
 
 use supervise_core::durable::{
     Appended, Arrived, Claim, CommitError, Group, MessageStore, Opened, Owner, Quarantined, QueueId, QueueRow,
-    Room, Seq, StoreError, StoreErrorKind, StoreFuture, Stored,
+    Room, Seq, SharedQueues, StoreError, StoreErrorKind, StoreFuture, Stored,
 };
 
 use self::names::Known;
@@ -39,6 +40,12 @@ const KEYS_ARE_KEPT: Duration = Duration::from_secs(600);
 /// lease starts no further messages. The message that it is handling may then run on two nodes at once, and
 /// [`Delivery::fence`](crate::durable::Delivery::fence) orders the two runs.
 ///
+/// # Sharing
+///
+/// With `mailbox = durable(shared)`, many nodes handle the messages of a queue at the same time. A record on the server says which node
+/// holds which messages. If a node has not renewed its lease for the whole length of the lease, everything that it held is charged a crash and
+/// goes to the other nodes.
+///
 /// # Differences from a file
 ///
 /// A group is not stored as a whole: if the server fails in its midst, its first changes may be durable. What was handled since
@@ -50,7 +57,8 @@ const KEYS_ARE_KEPT: Duration = Duration::from_secs(600);
 /// If the server has fewer messages than it has acknowledged to this process, because it came back with an older disk or without
 /// one, or because somebody has deleted a stream, the queue cannot be claimed
 /// ([`StoreErrorKind::Damaged`](crate::durable::StoreErrorKind::Damaged)) until the disk is restored or the process ends. A process that starts
-/// afterwards cannot know that. The numbers of queues are random, so that no [`MessageId`](crate::durable::MessageId) is given twice.
+/// afterwards cannot know that. If somebody deletes messages from a stream, or purges it, the store fails once with an error that says how
+/// many are missing, an event names the first thousand of those that were purged, and the queue goes on with the others. The numbers of queues are random, so that no [`MessageId`](crate::durable::MessageId) is given twice.
 ///
 /// # Size
 ///
@@ -141,11 +149,16 @@ impl MessageStore for JetStreamStore {
                 self.known.clone_from(&open.known);
             }
             // The earlier connection goes on renewing until there is another one.
-            let open = Open::connect(self, &owner.system).await?;
+            let mut open = Open::connect(self, &owner.system).await?;
             let ended = open.ended().await?;
+            // The events of this opening name them.
+            open.known.values_mut().for_each(|known| known.lost.clear());
             let marks = Arc::clone(&open.leases);
             self.open = Some(open);
-            Ok(Opened { ended, marks, missing: Vec::new() })
+            let missing = self.known.iter_mut().flat_map(|(queue, known)| {
+                std::mem::take(&mut known.lost).into_iter().map(|number| (*queue, Seq(number)))
+            });
+            Ok(Opened { ended, marks, missing: missing.collect() })
         })
     }
 
@@ -173,6 +186,10 @@ impl MessageStore for JetStreamStore {
 
     fn listen(&mut self, arrived: Arrived) {
         self.arrived = Some(arrived);
+    }
+
+    fn shared(&mut self) -> Option<&mut dyn SharedQueues> {
+        Some(self)
     }
 
     fn close(mut self: Box<Self>) -> StoreFuture<'static, Result<()>> {

@@ -78,6 +78,7 @@ impl Model {
         self.forget_declarations();
         self.stage = next;
         match self.instance {
+            Instance::Ready if self.skips_last_hook() && self.stage != Stage::Halting => self.leave(),
             Instance::Ready => {
                 let own = self.failed_by == Some(Culprit::Itself);
                 self.call(Call::PreRestart { cause, own, aborted: self.was_aborted });
@@ -92,6 +93,17 @@ impl Model {
                 self.go_on();
             }
         }
+    }
+
+    fn skips_last_hook(&self) -> bool {
+        !self.has_last_hook && self.children.is_empty()
+    }
+
+    /// The instance that is replaced goes.
+    fn leave(&mut self) {
+        self.does.push(Effect::DropInstance);
+        self.instance = Instance::Broken;
+        self.go_on();
     }
 
     pub(super) fn terminate(&mut self) {
@@ -123,7 +135,7 @@ impl Model {
                 self.does.push(Effect::TellRestartPrepared);
             }
             Stage::Ending if self.children.is_empty() => {
-                if self.instance == Instance::Ready {
+                if self.instance == Instance::Ready && !self.skips_last_hook() {
                     self.call(Call::PostStop { aborted: self.was_aborted });
                 } else {
                     self.end();
@@ -177,11 +189,7 @@ impl Model {
                 self.did_not_start(&hook, *cause);
             }
             (Code::Hook(Call::Create), Returned::Aborted) => self.does.push(Effect::DropInstance),
-            (Code::Hook(Call::PreRestart { .. }), _) => {
-                self.does.push(Effect::DropInstance);
-                self.instance = Instance::Broken;
-                self.go_on();
-            }
+            (Code::Hook(Call::PreRestart { .. }), _) => self.leave(),
             (Code::Hook(Call::StartNewInstance(cause)), Returned::Ok) => {
                 self.is_ready();
                 for id in self.survivors.clone() {

@@ -21,15 +21,16 @@ use tokio::time::Instant;
 use self::decision::{Basis, Question};
 use self::set_aside::SetAside;
 use self::slices::Rest;
-use super::run::{Interrupt, THROUGHPUT};
+use super::run::{Interrupt, THROUGHPUT, decide_now};
 use super::user_code::WhileParked;
-use super::{Cell, Effects, System, effects_buffer, put_back};
+use super::{Cell, Effects, Stepped, System, effects_buffer, put_back};
 use crate::actor::actor_ref::AnyActorRef;
 use crate::actor::child::AnyDeclaration;
 use crate::actor::configuration::Configuration;
 use crate::actor::control::Control;
 use crate::actor::death_watch::Terminated;
 use crate::actor::definition::Actor;
+use crate::actor::dispatch::Task;
 use crate::actor::end_reason::EndReason;
 use crate::actor::held_up;
 use crate::actor::props::Settings;
@@ -38,7 +39,7 @@ use crate::actor::request::AskError;
 use crate::base::{Timers, later};
 use crate::failure::Failure;
 use crate::mailbox::Lane;
-use crate::supervision::{Call, ChildId, Effect, HowEnded, Input, Note, Returned};
+use crate::supervision::{Call, ChildId, ChildInfo, Effect, HowEnded, Input, Note, Returned};
 
 /// The part of a cell that continues to work while a handler borrows the rest.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, set and read in one place")]
@@ -277,24 +278,33 @@ impl<A: Actor> EffectRunner<A> {
     /// the next turn. `drop_instance` is a trait object, so that each actor type compiles this once and not for each
     /// caller.
     fn advance(&mut self, input: Option<Input<'_, AnyActorRef, Failure>>, drop_instance: &mut dyn FnMut()) {
+        let mut about = None;
         let (mut effects, mut basis) = match input {
             Some(input) => {
                 let mut effects = effects_buffer();
-                self.begin_step(input, &mut effects);
+                about = self.begin_step(input, &mut effects);
                 (effects, None)
             }
             None => self.take_rest(),
         };
-        while let Some(question) = self.perform(&mut effects, basis.as_deref(), drop_instance) {
-            basis = self.answer(question, &mut effects);
+        let mut supervisor = None;
+        while let Some(question) = self.perform(&mut effects, basis.as_deref(), &mut supervisor, drop_instance) {
+            basis = self.answer(question, &mut about, &mut effects);
             effects.reverse();
         }
-        if effects.is_empty() { put_back(effects) } else { self.leave_rest(effects, basis) }
+        if effects.is_empty() {
+            put_back(effects);
+        } else {
+            self.leave_rest(effects, basis);
+        }
+        if let Some((supervisor, report)) = supervisor {
+            decide_now(self.cell.core.system.dispatcher(), supervisor, report);
+        }
     }
 
-    /// Gives the protocol an input. Leaves the effects in reverse order.
+    /// Gives the protocol an input. Leaves the effects in reverse order. Returns the child that the decider is asked about.
     #[inline]
-    fn begin_step(&mut self, input: Input<'_, AnyActorRef, Failure>, effects: &mut Effects) {
+    fn begin_step(&mut self, input: Input<'_, AnyActorRef, Failure>, effects: &mut Effects) -> Option<ChildInfo> {
         if let Input::Returned(returned) = &input {
             self.parked = false;
             self.abort = false;
@@ -304,17 +314,20 @@ impl<A: Actor> EffectRunner<A> {
                 self.doomed_by(cause);
             }
         }
-        self.accepts = self.cell.core.step(input, effects);
+        let Stepped { accepts, about } = self.cell.core.step(input, effects);
+        self.accepts = accepts;
         effects.reverse();
+        about
     }
 
     /// Carries out effects until the slice of this turn is used up. The effects are in reverse order, because popping
     /// the last one costs less than draining. Returns the protocol's question, which is the last effect, if there is
-    /// one.
+    /// one. Leaves a report to the caller if the `supervisor` can decide at once.
     fn perform(
         &mut self,
         effects: &mut Effects,
         basis: Option<&Basis>,
+        supervisor: &mut Option<(Task, System)>,
         drop_instance: &mut dyn FnMut(),
     ) -> Option<Question> {
         let mut question = None;
@@ -325,7 +338,7 @@ impl<A: Actor> EffectRunner<A> {
             match effect {
                 Effect::Decide(child, cause) => question = Some(Question::Decide(child, cause)),
                 Effect::RestartEnded(_) => question = Some(Question::RestartEnded),
-                Effect::Report { cause, restarts, runs } => self.report(cause, restarts, runs),
+                Effect::Report { cause, restarts, runs } => *supervisor = self.report(cause, restarts, runs),
                 Effect::Send(to, message) => self.send(&to, message),
                 Effect::Watch(subject) => subject.send_system(System::Watch(self.me())),
                 Effect::Unwatch(subject) => subject.send_system(System::Unwatch(self.me())),
@@ -405,15 +418,22 @@ impl<A: Actor> EffectRunner<A> {
         let _open = self.cell.mailbox.push_control(control);
     }
 
-    /// Reports a failure to the parent, which decides on its own turn.
-    fn report(&self, cause: Failure, restarts: u32, runs: u8) {
+    /// Reports a failure to the parent, which decides in a turn of its own. Returns the report and the parent's task if that turn
+    /// may begin now.
+    fn report(&self, cause: Failure, restarts: u32, runs: u8) -> Option<(Task, System)> {
         let core = &self.cell.core;
-        match &core.parent {
-            Some(parent) => {
-                parent.send_system(System::Failed { child: core.id, cause, restarts, runs });
-            }
-            None => core.system.root_failed(&self.me(), cause),
+        let Some(parent) = &core.parent else {
+            core.system.root_failed(&self.me(), cause);
+            return None;
+        };
+        let report = System::Failed { child: core.id, cause, restarts, runs };
+        if core.system.dispatcher().has_nothing_before_a_supervisor()
+            && let Some(task) = parent.0.take_idle()
+        {
+            return Some((task, report));
         }
+        parent.send_system(report);
+        None
     }
 
     fn tell_parent(&self, how: HowEnded) {

@@ -8,6 +8,7 @@ mod inline_turn;
 mod messages;
 #[cfg(feature = "durable")]
 mod stored;
+mod supervision_turn;
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -18,6 +19,7 @@ pub(super) use self::messages::Interrupt;
 pub use self::messages::StashOverflow;
 #[cfg(feature = "durable")]
 pub(super) use self::stored::{begin, may_begin};
+pub(super) use self::supervision_turn::decide_now;
 use super::Cell;
 use super::effect_runner::EffectRunner;
 use super::user_code::{self, Broken};
@@ -26,7 +28,7 @@ use crate::actor::actor_timers::ActorTimers;
 use crate::actor::context::Context;
 use crate::actor::control::Control;
 use crate::actor::definition::Actor;
-use crate::actor::dispatch;
+use crate::actor::dispatch::{self, Extent};
 use crate::actor::props::{AnyFactory, Props};
 use crate::actor::reply;
 use crate::actor::request::AskError;
@@ -174,8 +176,9 @@ impl<A: Actor> Runner<A> {
     /// Runs until the cell must call user code that may wait. `None` means that the cell has ended, and Pending
     /// that the turn has ended.
     fn poll_next(&mut self, cx: &mut TaskContext<'_>) -> Poll<Option<UserCode>> {
-        if dispatch::is_inline() {
-            return self.take_inline_turn();
+        match dispatch::extent() {
+            Extent::Whole => {}
+            nested => return self.take_nested_turn(nested),
         }
         loop {
             match self.next_action() {
@@ -200,6 +203,12 @@ impl<A: Actor> Runner<A> {
                 Next::End => return Poll::Ready(None),
             }
         }
+    }
+
+    /// A turn on another stack, which may do less than a whole one.
+    #[inline(never)]
+    fn take_nested_turn(&mut self, extent: Extent) -> Poll<Option<UserCode>> {
+        if extent == Extent::Supervision { self.take_supervision_turn() } else { self.take_inline_turn() }
     }
 
     /// Does what comes first: what the last step left, the rest of an inline turn, the protocol's call, the system lane, the timers, and

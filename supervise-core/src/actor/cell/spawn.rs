@@ -225,6 +225,18 @@ pub enum SpawnError {
         /// Its owner.
         owner: ActorPath,
     },
+    /// The actor's mailbox is `durable(shared)`, and the system's store cannot share a queue among several actors.
+    #[cfg(feature = "durable")]
+    #[error(
+        "cannot spawn under {parent}: the store of the system cannot share the queue `{queue}` among several actors; use \
+         `JetStreamStore`, or remove `shared` from `mailbox = durable(shared)`"
+    )]
+    CannotShare {
+        /// The intended parent.
+        parent: ActorPath,
+        /// The queue.
+        queue: String,
+    },
     /// A child that has a key cannot have a durable mailbox.
     #[cfg(feature = "durable")]
     #[error(

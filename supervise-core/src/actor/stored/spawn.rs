@@ -9,7 +9,7 @@ use crate::actor::actor_ref::ActorRef;
 use crate::actor::cell::{Core, NewName, SpawnError};
 use crate::actor::definition::Actor;
 use crate::actor::props::Props;
-use crate::durable::{DurableMailbox, Outlet};
+use crate::durable::{DurableMailbox, Outlet, Unavailable};
 
 /// A queue that is reserved for an actor that is about to be made.
 pub(in crate::actor) type Reserved = Option<Arc<Outlet>>;
@@ -46,8 +46,11 @@ fn reserve_queue(
         (NewName::MadeUp, Some(queue)) => (parent.clone(), queue.into()),
         (NewName::MadeUp, None) => return Err(SpawnError::QueueNeedsName { parent }),
     };
-    let taken = |owner| SpawnError::QueueTaken { parent, queue: queue.to_string(), owner };
-    inbox.reserve(Arc::clone(&queue), owner, settings).map(Some).map_err(|error| taken(error.owner))
+    let refused = |error| match error {
+        Unavailable::Taken { owner } => SpawnError::QueueTaken { parent, queue: queue.to_string(), owner },
+        Unavailable::NotShared => SpawnError::CannotShare { parent, queue: queue.to_string() },
+    };
+    inbox.reserve(Arc::clone(&queue), owner, settings).map(Some).map_err(refused)
 }
 
 /// The actor was not made.

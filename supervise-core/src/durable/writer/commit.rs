@@ -161,6 +161,7 @@ impl Writer {
                 for (_, then) in thens {
                     self.follow(then, &mut appended);
                 }
+                self.forget_ended(&group);
             }
             Err(error) => {
                 // The group was not stored, or its fate is unknown. Everything but its new messages is tried again.
@@ -276,13 +277,19 @@ impl Writer {
             drop(copy.into_asker());
             return;
         };
-        let foreign = seq.0.saturating_sub(outlet.queue().last().0 + 1);
-        outlet.set_waiting(foreign);
+        if !outlet.settings.shared {
+            let foreign = seq.0.saturating_sub(outlet.queue().last().0 + 1);
+            outlet.set_waiting(foreign);
+        }
         if !outlet.queue().committed(seq) {
             if let Some(asker) = copy.into_asker() {
                 entry.askers.insert(seq, asker);
             }
+            let id = entry.id;
             self.hungry.insert(outlet.term());
+            if outlet.settings.shared {
+                self.look_at(id);
+            }
             return;
         }
         let stored = Stored {
@@ -308,6 +315,10 @@ impl Writer {
             self.let_in(next);
         }
         self.hungry.remove(&outlet);
+        if !self.owners_of(entry.id).is_empty() {
+            // They go on with what this one has left.
+            return self.look_at(entry.id);
+        }
         let messages = entry.outlet.waiting();
         if messages > 0 {
             let (owner, queue) = (entry.outlet.owner.clone(), Arc::clone(&entry.outlet.name));

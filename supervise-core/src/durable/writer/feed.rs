@@ -6,7 +6,8 @@ use super::super::outlet::Undelivered;
 use super::super::queue::{Fed, Seen, Wanted};
 use super::super::store::{Room, Stored};
 use super::super::ticket::Ticket;
-use super::{Ended, Failure, Fate, MessageId, PAGE_BYTES, StoreErrorKind, Writer, commit};
+use super::share::Fetched;
+use super::{Ended, Failure, Fate, MessageId, PAGE_BYTES, StoreError, StoreErrorKind, Writer, commit};
 use crate::durable::store::Change;
 
 impl Writer {
@@ -26,10 +27,8 @@ impl Writer {
 
     /// Reads one page. Returns whether the next one may be wanted at once.
     async fn read(&mut self, outlet: u64, wanted: Wanted) -> bool {
-        let Some(id) = self.queues.get(&outlet).map(|entry| entry.id) else { return false };
-        let room = Room { messages: wanted.messages, bytes: PAGE_BYTES };
-        let mut page = match self.store.page(id, wanted.after, room).await {
-            Ok(page) => page,
+        let Fetched { mut page, fed, has_suspects } = match self.fetch(outlet, wanted).await {
+            Ok(fetched) => fetched,
             Err(error) if error.kind == StoreErrorKind::Claimed => {
                 self.lose(outlet, &error);
                 return false;
@@ -40,13 +39,6 @@ impl Writer {
                 return false;
             }
         };
-        let seen: Vec<Seen> = page
-            .iter()
-            .map(|stored| Seen { seq: stored.seq, crashes: stored.crashes, is_damaged: stored.is_damaged })
-            .collect();
-        let is_free = self.suspects.is_free(outlet);
-        let Some(entry) = self.queues.get(&outlet) else { return false };
-        let fed = entry.outlet.queue().page(wanted, &seen, is_free);
         let (mut was_tried, mut charges, mut confines) = (false, false, false);
         for fed in fed {
             // No message begins before the outcome of the earlier ones is durable. Otherwise a crash would repeat both.
@@ -91,7 +83,7 @@ impl Writer {
             }
         }
         let is_held = self.queues.get(&outlet).is_some_and(|entry| entry.outlet.queue().is_held());
-        if is_held {
+        if is_held || has_suspects {
             self.suspects.waits(outlet);
         } else if !was_tried
             && !charges
@@ -101,6 +93,23 @@ impl Writer {
         }
         // A charge must be durable before its message is read again.
         !charges
+    }
+
+    /// Reads a page, and decides what happens to its messages.
+    async fn fetch(&mut self, outlet: u64, wanted: Wanted) -> Result<Fetched, StoreError> {
+        let nothing = Fetched { page: Vec::new(), fed: Vec::new(), has_suspects: false };
+        let Some(entry) = self.queues.get(&outlet) else { return Ok(nothing) };
+        let id = entry.id;
+        if entry.outlet.settings.shared {
+            return self.take(outlet, id, wanted).await;
+        }
+        let room = Room { messages: wanted.messages, bytes: PAGE_BYTES };
+        let page = self.store.page(id, wanted.after, room).await?;
+        let seen: Vec<Seen> = page.iter().map(Stored::seen).collect();
+        let is_free = self.suspects.is_free(outlet);
+        let Some(entry) = self.queues.get(&outlet) else { return Ok(nothing) };
+        let fed = entry.outlet.queue().page(wanted, &seen, is_free);
+        Ok(Fetched { page, fed, has_suspects: false })
     }
 
     /// The process died with this message under way.
@@ -121,7 +130,17 @@ impl Writer {
         let seq = stored.seq;
         let waited = self.ended == Ended::MachineStopped && entry.outlet.queue().is_inherited(seq);
         let after_crash = stored.crashes > 0 || waited;
-        let asker = entry.askers.remove(&seq);
+        let id = entry.id;
+        let mut asker = entry.askers.remove(&seq);
+        if asker.is_none() && entry.outlet.settings.shared {
+            // Perhaps another owner was asked.
+            asker = self
+                .queues
+                .values_mut()
+                .filter(|entry| entry.id == id)
+                .find_map(|entry| entry.askers.remove(&seq));
+        }
+        let Some(entry) = self.queues.get(&outlet) else { return true };
         let (kind, mut failures): (Arc<str>, _) = (stored.kind.as_str().into(), earlier(&stored));
         let ticket = Arc::new(Ticket::new(&entry.outlet, Arc::clone(&kind), stored, after_crash));
         let fate = match entry.recipient.deliver(Arc::clone(&ticket), None, asker) {
@@ -150,6 +169,12 @@ impl Writer {
             entry.stop_at_control();
             self.hungry.insert(outlet);
         }
+    }
+}
+
+impl Stored {
+    pub(super) fn seen(&self) -> Seen {
+        Seen { seq: self.seq, crashes: self.crashes, is_damaged: self.is_damaged }
     }
 }
 

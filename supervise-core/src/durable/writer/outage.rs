@@ -32,7 +32,7 @@ impl Writer {
         numbers.sort_unstable();
         for number in numbers {
             let Some(outlet) = self.queues.get(&number).map(|entry| Arc::clone(&entry.outlet)) else { continue };
-            match self.store.claim(&outlet.name).await {
+            match self.claim_for(&outlet).await {
                 Ok(claim) if !claim.was_ours => {
                     if let Some((outlet, recipient)) = self.forget(number) {
                         self.install(outlet, recipient, claim);

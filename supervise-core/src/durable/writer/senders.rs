@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::super::inbox::HandedOver;
 use super::super::store::Seq;
-use super::{AcceptError, Change, QueueId, StoreError, StoreErrorKind, Writer, commit};
+use super::{AcceptError, Change, QueueId, QueueRow, StoreError, StoreErrorKind, Writer, commit};
 
 /// After this many messages, the writer looks up again how full a queue is.
 const KNOWN: u64 = 1000;
@@ -49,17 +49,27 @@ impl Writer {
         }
         // The messages that were sent until now count as well.
         self.commit().await;
-        let row = self.store.queues().await?.into_iter().find(|row| *row.name == **name);
-        let (queue, waiting) = if let Some(row) = row {
-            (row.queue, row.waiting)
-        } else {
-            let claim = self.store.claim(name).await?;
-            self.group.add(Change::Release(claim.queue), commit::Then::Nothing);
-            (claim.queue, claim.waiting)
+        let (queue, waiting) = match self.row_of(name).await? {
+            Some(row) => (row.queue, row.waiting),
+            None => match self.store.claim(name).await {
+                Ok(claim) => {
+                    self.group.add(Change::Release(claim.queue), commit::Then::Nothing);
+                    (claim.queue, claim.waiting)
+                }
+                // An owner has created the queue in the meantime.
+                Err(error) if error.kind == StoreErrorKind::Claimed => {
+                    self.row_of(name).await?.map(|row| (row.queue, row.waiting)).ok_or(error)?
+                }
+                Err(error) => return Err(error),
+            },
         };
         let Some(room) = capacity.checked_sub(waiting + 1) else { return Ok(None) };
         self.numbers.insert(Arc::clone(name), (queue, room.min(KNOWN)));
         Ok(Some(queue))
+    }
+
+    async fn row_of(&mut self, name: &str) -> Result<Option<QueueRow>, StoreError> {
+        Ok(self.store.queues().await?.into_iter().find(|row| row.name == name))
     }
 
     /// The message of a sender is durable. If its queue has an owner here, the message is read when its turn comes.
@@ -72,6 +82,11 @@ impl Writer {
             // The message has its room already.
             let _counted = owner.queue().grown(seq);
             self.hungry.insert(term);
+            if owner.settings.shared
+                && let Some(id) = self.queues.get(&term).map(|entry| entry.id)
+            {
+                self.look_at(id);
+            }
         }
     }
 }

@@ -73,7 +73,7 @@ impl Writer {
             if owner.outlet.queue().is_released() {
                 continue;
             }
-            match self.store.claim(&owner.outlet.name).await {
+            match self.claim_for(&owner.outlet).await {
                 Ok(claim) => self.install(owner.outlet, owner.recipient, claim),
                 Err(error) => {
                     let is_broken = error.kind == StoreErrorKind::Broken;

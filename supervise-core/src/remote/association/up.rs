@@ -197,7 +197,7 @@ impl Up {
         now: Time,
         sequence: u64,
         acknowledged: u64,
-        frames: Vec<Frame>,
+        mut frames: Vec<Frame>,
         effects: &mut Vec<Effect>,
     ) -> Result<(), Why> {
         if sequence < self.expected {
@@ -218,15 +218,18 @@ impl Up {
         if bytes > 0 && waits > 0 && waits.saturating_add(bytes) > settings.window {
             return Err(Why::Broke);
         }
-        let mut delivered = Vec::with_capacity(frames.len());
-        for frame in frames {
-            if self.admits(settings, &frame, effects)? {
-                delivered.push(frame);
+        let mut broken = Ok(());
+        frames.retain(|frame| match self.admits(settings, frame, effects) {
+            Ok(is_admitted) => is_admitted,
+            Err(why) => {
+                broken = Err(why);
+                false
             }
-        }
+        });
+        broken?;
         self.arrived += bytes;
         if bytes > 0 {
-            effects.push(Effect::Deliver { mine: self.mine, frames: delivered, bytes });
+            effects.push(Effect::Deliver { mine: self.mine, frames, bytes });
         }
         self.flush(settings, now, effects);
         Ok(())

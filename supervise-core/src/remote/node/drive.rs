@@ -1,6 +1,6 @@
 //! The task of a node, and how the node leaves.
 
-use std::future::{Future, pending, poll_fn};
+use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -109,18 +109,20 @@ pub(super) async fn drive(node: Arc<NodeCore>, mut heard: News) {
         Again,
     }
     let (mut left, mut ticked) = (node.left.subscribe(), Duration::ZERO);
+    // It is set only when the next tick is due at another time, which is rare.
+    let (mut sleep, mut sleeps_until) = (pin!(tokio::time::sleep(Duration::ZERO)), None);
     while !*left.borrow_and_update() {
         let soonest = node.soonest.load(Ordering::SeqCst);
         let due = (soonest < u64::MAX).then(|| Duration::from_micros(soonest).max(ticked + BETWEEN_TICKS));
         let pause = due.map(|due| due.saturating_sub(node.now()));
         let is_due = pause.is_some_and(|pause| pause.is_zero());
+        if let Some(pause) = pause
+            && due != sleeps_until
+        {
+            sleep.as_mut().reset(tokio::time::Instant::now() + pause);
+            sleeps_until = due;
+        }
         let next = {
-            let mut sleep = pin!(async {
-                match pause {
-                    Some(pause) => tokio::time::sleep(pause).await,
-                    None => pending().await,
-                }
-            });
             let (mut nudged, mut leaves) = (pin!(node.nudge.notified()), pin!(left.changed()));
             poll_fn(|cx| {
                 // This happens however much the engine delivers.
@@ -130,7 +132,7 @@ pub(super) async fn drive(node: Arc<NodeCore>, mut heard: News) {
                 if let Poll::Ready(next) = heard.poll_recv(cx) {
                     return Poll::Ready(Next::Heard(next));
                 }
-                if sleep.as_mut().poll(cx).is_ready() {
+                if due.is_some() && sleep.as_mut().poll(cx).is_ready() {
                     return Poll::Ready(Next::Tick);
                 }
                 if nudged.as_mut().poll(cx).is_ready() || leaves.as_mut().poll(cx).is_ready() {
@@ -144,7 +146,7 @@ pub(super) async fn drive(node: Arc<NodeCore>, mut heard: News) {
             Next::Heard(Some(one)) => node.heard(one),
             Next::Heard(None) => return,
             Next::Tick => {
-                ticked = node.now();
+                (ticked, sleeps_until) = (node.now(), None);
                 node.tick();
             }
             Next::Again => {

@@ -2,8 +2,8 @@
 
 use std::future::Future;
 use std::pin::pin;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
 use std::task::{Context as TaskContext, Waker};
 use std::time::{Duration, Instant};
 
@@ -31,6 +31,8 @@ struct Stage {
     hangs: bool,
     /// How many more packets it accepts.
     room: AtomicUsize,
+    /// How many of them it was to send at once.
+    at_once: Arc<AtomicUsize>,
 }
 
 impl Transport for Stage {
@@ -60,6 +62,11 @@ impl Transport for Stage {
         Ok(())
     }
 
+    fn send_at_once(&self, to: &NodeId, packet: Vec<u8>) -> Result<(), Vec<u8>> {
+        self.at_once.fetch_add(1, SeqCst);
+        self.send(to, packet)
+    }
+
     fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(async {})
     }
@@ -70,6 +77,7 @@ pub(super) struct Puppet {
     pub(super) me: NodeId,
     inbox: Inbox,
     sent: UnboundedReceiver<Sent>,
+    at_once: Arc<AtomicUsize>,
     /// The node's number.
     to: u64,
     sequence: u64,
@@ -90,16 +98,19 @@ impl Puppet {
     ) -> (ActorSystem, Node, Self) {
         let (give, mut inboxes) = unbounded_channel();
         let (sends, heard) = unbounded_channel();
+        let at_once = Arc::<AtomicUsize>::default();
         let stage = Stage {
             inbox: Mutex::new(Some(give)),
             sent: Mutex::new(Some(sends)),
             hangs: false,
             room: AtomicUsize::new(room),
+            at_once: Arc::clone(&at_once),
         };
         let system = ActorSystem::new("stage");
         let node = settings(Node::builder(&system).serve::<Plain>()).join(stage).await.unwrap();
         let inbox = inboxes.recv().await.unwrap();
-        (system, node, Self { me: NodeId::new("puppet", "puppet:1"), inbox, sent: heard, to: 0, sequence: 0 })
+        let me = NodeId::new("puppet", "puppet:1");
+        (system, node, Self { me, inbox, sent: heard, at_once, to: 0, sequence: 0 })
     }
 
     fn greeting() -> Greeting {
@@ -363,6 +374,30 @@ async fn a_peer_that_talks_and_does_not_listen_piles_up_nothing() {
     settle().await;
     let waits = node.0.link_of("puppet@puppet:1").unwrap().outbox();
     assert!(waits <= 4100, "{waits} packets wait for room");
+}
+
+/// An engine has always room for what is under way then.
+#[tokio::test(start_paused = true)]
+async fn packets_are_sent_at_once_only_while_little_is_under_way() {
+    let (_system, node, mut puppet) = Puppet::new(|builder| builder).await;
+    puppet.up().await;
+    puppet.frames(Vec::new());
+    settle().await;
+    let link = node.0.link_of("puppet@puppet:1").unwrap();
+    let (mine, _) = link.numbers().unwrap();
+    let (at_once, frame) = (Arc::clone(&puppet.at_once), Frame::Note(vec![0; 4064]));
+    assert_eq!(frame.size(), 4096);
+    let sends = || {
+        let before = at_once.load(SeqCst);
+        link.send(mine, frame.clone()).unwrap();
+        link.flush();
+        at_once.load(SeqCst) - before
+    };
+    assert_eq!([(); 6].map(|()| sends()), [1, 1, 1, 1, 0, 0]);
+    let (to, sequence) = (puppet.to, puppet.sequence);
+    puppet.say(&Packet::Frames { to, from: MINE, sequence, acknowledged: 6 * 4096, frames: Vec::new() });
+    settle().await;
+    assert_eq!(sends(), 1);
 }
 
 /// What so many peers that say nothing but that they are alive cost in a second.

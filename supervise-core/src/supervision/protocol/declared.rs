@@ -4,7 +4,7 @@
 
 use std::hash::Hash;
 
-use super::{Goal, Instance, Out, Pending, Phase, Protocol};
+use super::{Goal, Instance, Out, Pending, Phase, Protocol, Traits};
 use crate::base::ActorName;
 use crate::supervision::child_spec::ChildSpec;
 use crate::supervision::children::{ChildRecord, Marked, Report};
@@ -26,7 +26,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     /// Makes a new actor a declared child. Its parent waits for its starts.
     #[must_use]
     pub fn as_field(mut self) -> Self {
-        self.reports = true;
+        self.traits.0 |= Traits::REPORTS;
         self
     }
 

@@ -4,7 +4,7 @@ use std::hash::Hash;
 
 use super::{DeferredResume, Instance, Perpetrator, Phase, Protocol};
 use crate::supervision::children::{ChildRecord, Delayed, Report};
-use crate::supervision::directive::Directive;
+use crate::supervision::directive::{ChildInfo, Directive};
 use crate::supervision::fields::Temporary;
 use crate::supervision::schedule::Answer;
 use crate::supervision::streak::Settings;
@@ -286,6 +286,13 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     pub fn deciding(&self) -> (bool, u8) {
         let report = self.children.as_ref().and_then(|children| children.deciding.as_ref());
         report.map_or((false, 0), |report| (self.earlier_restart(report).is_some(), report.runs))
+    }
+
+    /// What the decider is told about the child whose failure is being decided.
+    pub(crate) fn about(&self, child: ChildId) -> Option<ChildInfo> {
+        let (name, restarts) = self.child_info(child)?;
+        let (is_answered, runs) = self.deciding();
+        Some(ChildInfo { name, restarts, is_answered, runs })
     }
 
     /// The restart for an earlier failure that is about to replace the failed instance, if there is one.

@@ -2,7 +2,7 @@
 
 use std::hash::Hash;
 
-use super::{Aborted, Goal, Instance, Out, Pending, Perpetrator, Phase, Protocol};
+use super::{Aborted, Goal, Instance, Out, Pending, Perpetrator, Phase, Protocol, Traits};
 use crate::supervision::children::Report;
 use crate::supervision::fields;
 use crate::supervision::vocabulary::{
@@ -55,7 +55,11 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             }
             Instance::Live => {
                 self.phase = Phase::Restarting(Goal::StartNewInstance(cause));
-                self.wanted = Some(Out::PreRestart);
+                if self.skips_last_hook() {
+                    self.pre_restarted(Returned::Ok, effects);
+                } else {
+                    self.wanted = Some(Out::PreRestart);
+                }
             }
             Instance::HalfBuilt => {
                 self.stop_children_from(self.survivors_below(), effects);
@@ -240,7 +244,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     }
 
     fn tell_started(&self, effects: &mut Vec<Effect<R, C>>) {
-        if self.reports {
+        if self.traits.has(Traits::REPORTS) {
             effects.push(Effect::TellStarted);
         }
     }
@@ -281,7 +285,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         if self.children.as_ref().is_some_and(|children| !children.is_empty()) {
             return;
         }
-        if self.instance == Instance::Live {
+        if self.instance == Instance::Live && !self.skips_last_hook() {
             self.phase = Phase::Stopping;
             self.wanted = Some(Out::PostStop);
         } else {

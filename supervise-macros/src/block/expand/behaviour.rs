@@ -7,7 +7,7 @@ use syn::{Path, Type};
 
 use super::message::never_arm;
 use super::{batch, call, hooks, message, stored};
-use crate::block::model::{Block, Fallible, Handler, Later, Outcome, Reply};
+use crate::block::model::{Block, Fallible, Handler, HookKind, Later, Outcome, Reply};
 use crate::generics::derivation;
 use crate::spans::{self, located};
 
@@ -22,6 +22,9 @@ pub(super) fn actor(block: &Block) -> TokenStream {
     members.extend(names(block));
     if block.keeps_replies {
         members.extend(quote_spanned!(mixed=> const KEEPS_REPLIES: ::core::primitive::bool = true;));
+    }
+    if !block.hooks.iter().any(|hook| matches!(hook.kind, HookKind::PreRestart | HookKind::PostStop)) {
+        members.extend(quote_spanned!(mixed=> const HAS_LAST_HOOK: ::core::primitive::bool = false;));
     }
     members.extend(handlers(block));
     members.extend(batch::members(block));

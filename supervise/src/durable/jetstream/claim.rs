@@ -4,20 +4,21 @@ use std::collections::{BTreeSet, HashMap};
 use std::time::Instant;
 
 use bytes::Bytes;
+use supervise_core::durable::lease::{Said, Sighting};
 use supervise_core::durable::{Claim, QueueId, Seq, StoreError, StoreErrorKind};
 
 use super::lease::{Lease, Taken, Terms, Watch};
-use super::names::Owned;
+use super::names::{Claimed, Owned};
 use super::open::Open;
 use super::read::{last_messages, last_number};
 use super::record::{Charge, Fields};
 use super::{Result, broken};
 
-fn has_an_owner(name: &str) -> StoreError {
+pub(super) fn has_an_owner(name: &str) -> StoreError {
     StoreError::new(StoreErrorKind::Claimed, format!("the queue {name} belongs to another process"))
 }
 
-fn of_owner(id: QueueId) -> String {
+pub(super) fn of_owner(id: QueueId) -> String {
     format!("state.owner.{}", id.0)
 }
 
@@ -26,7 +27,7 @@ impl Open {
         let id = self.queue_named(name).await?;
         let state = self.stream_state(id).await?;
         self.is_complete(id, &state)?;
-        let (lease, fence) = self.take_lease(id, name).await?;
+        let lease = self.take_lease(id, name).await?;
         let before = self.last(&self.state, &of_owner(id)).await?;
         let own = self.settings.token.as_bytes();
         let was_ours = before.as_ref().is_some_and(|(owner, _)| owner == own);
@@ -39,17 +40,20 @@ impl Open {
                 self.put_after(&of_owner(id), own, after).await?.ok_or_else(|| has_an_owner(name))?
             }
         };
-        let charges = last_messages(&self.state, self.subject(&format!("state.charge.{}.*", id.0))).await?;
-        let charges = charges.into_iter().filter_map(|(subject, payload, _)| {
-            Some((last_number(&subject)?, Charge::decode(&mut Fields(&payload))))
-        });
-        let charges: HashMap<_, _> = charges.collect();
+        if self.is_shared(id).await? {
+            self.put_after(&of_owner(id), Bytes::new(), record).await?;
+            lease.release(self.terms(id)).await.map_err(broken)?;
+            self.leases.lose(id);
+            return Err(has_an_owner(name));
+        }
+        let charges = self.charges(id).await?;
         // These are the messages that the last owner has left there.
         let state = self.stream_state(id).await?;
         self.is_complete(id, &state)?;
         let mut first = if state.messages == 0 { state.last_sequence + 1 } else { state.first_sequence };
         let queue = self.queues.get_mut(&id).ok_or_else(|| broken("the queue is gone"))?;
-        queue.owned = Some(Owned { lease, record, first, gone: BTreeSet::new(), charges });
+        let claimed = Claimed { first, last: state.last_sequence, messages: state.messages };
+        queue.owned = Some(Owned { lease, record, first, gone: BTreeSet::new(), claimed, charges });
         let mut waiting = state.messages;
         if died {
             waiting -= self.finish_quarantine(id).await?;
@@ -61,9 +65,19 @@ impl Open {
             last: Seq(state.last_sequence),
             handled: Seq(first - 1),
             begun: (died && waiting > 0).then_some(Seq(first)),
-            fence,
+            // The server keeps this number when it is started again, and forgets those of leases.
+            fence: record,
             was_ours,
         })
+    }
+
+    /// What is known about messages of a queue that have failed.
+    pub(super) async fn charges(&self, id: QueueId) -> Result<HashMap<u64, Charge>> {
+        let charges = last_messages(&self.state, self.subject(&format!("state.charge.{}.*", id.0))).await?;
+        let charges = charges.into_iter().filter_map(|(subject, payload, _)| {
+            Some((last_number(&subject)?, Charge::decode(&mut Fields(&payload))))
+        });
+        Ok(charges.collect())
     }
 
     /// The last owner may have died between the two steps of a quarantine. Returns how many messages leave the queue.
@@ -80,7 +94,7 @@ impl Open {
         Ok(left)
     }
 
-    fn terms(&self, id: QueueId) -> Terms {
+    pub(super) fn terms(&self, id: QueueId) -> Terms {
         Terms {
             context: self.context.clone(),
             stream: self.lease.clone(),
@@ -91,33 +105,41 @@ impl Open {
     }
 
     /// Whether another process may own a queue. If that process has died, it has not renewed its lease for the length of the lease.
-    /// This process measures that time itself: whether the server still has the lease depends on its clock, and it forgets all leases when
-    /// it is started again.
-    fn is_held(&mut self, id: QueueId, present: Option<&(Bytes, u64)>, record: Option<&(Bytes, u64)>) -> bool {
+    pub(super) async fn is_held(
+        &mut self,
+        id: QueueId,
+        present: Option<&(Bytes, u64)>,
+        record: Option<&(Bytes, u64)>,
+    ) -> Result<bool> {
         let is_ours = |(owner, _): &&(Bytes, u64)| owner.is_empty() || owner == self.settings.token.as_bytes();
         let is_free = match present {
             Some(held) => is_ours(&held),
             None => record.is_none_or(|record| is_ours(&record)),
         };
-        let holder = &mut self.known.entry(id).or_default().holder;
         if is_free {
-            *holder = None;
-            return false;
+            self.known.entry(id).or_default().holder = None;
+            return Ok(false);
         }
+        let said = self.said(present.map(|(_, revision)| *revision)).await?;
         let now = Instant::now();
-        let seen = *holder.get_or_insert((present.map(|(_, revision)| *revision), now));
-        if present.is_some_and(|(_, revision)| seen.0 != Some(*revision)) {
-            *holder = Some((present.map(|(_, revision)| *revision), now));
-            return true;
-        }
-        now < seen.1 + self.settings.lease
+        let seen = self.known.entry(id).or_default().holder.get_or_insert_with(|| Sighting::new(&said, now));
+        Ok(!seen.is_over(&said, now, self.settings.lease))
+    }
+
+    /// What the server says about a lease whose number was just read.
+    pub(super) async fn said(&self, present: Option<u64>) -> Result<Said> {
+        let newest = match present {
+            Some(present) => present,
+            None => self.lease.get_info().await.map_err(broken)?.state.last_sequence,
+        };
+        Ok(Said { present, newest, server: self.client.server_info().server_id })
     }
 
     /// Takes the lease of a queue if no other process has it.
-    async fn take_lease(&mut self, id: QueueId, name: &str) -> Result<(Lease, u64)> {
+    async fn take_lease(&mut self, id: QueueId, name: &str) -> Result<Lease> {
         let present = self.last(&self.lease, &format!("lease.{}", id.0)).await?;
         let record = self.last(&self.state, &of_owner(id)).await?;
-        if self.is_held(id, present.as_ref(), record.as_ref()) {
+        if self.is_held(id, present.as_ref(), record.as_ref()).await? {
             return Err(has_an_owner(name));
         }
         let queue = self.queues.get_mut(&id).ok_or_else(|| broken("the queue is gone"))?;
@@ -125,10 +147,10 @@ impl Open {
         queue.owned = None;
         let watch = Watch { queue: id, stream: queue.stream.clone(), arrived: self.settings.arrived.clone() };
         match Lease::take(self.terms(id), present.map_or(0, |(_, revision)| revision), watch).await {
-            Ok((lease, fence)) => {
+            Ok(lease) => {
                 self.leases.hold(id, &lease);
                 self.known.entry(id).or_default().holder = None;
-                Ok((lease, fence))
+                Ok(lease)
             }
             Err(Taken::Failed(text)) => Err(broken(text)),
             Err(Taken::Yes) => Err(has_an_owner(name)),
@@ -138,12 +160,15 @@ impl Open {
     /// Whether this process owns a queue. A lease that has ended is taken again if no other process has owned the queue in the meantime.
     pub(super) async fn owns(&mut self, id: QueueId) -> Result<bool> {
         let Some(queue) = self.queues.get_mut(&id) else { return Ok(false) };
+        if let Some(joined) = &queue.joined {
+            return if joined.lease.holds() { Ok(true) } else { self.join_again(id).await };
+        }
         let name = queue.name.clone();
         let Some(owned) = queue.owned.take_if(|owned| !owned.lease.holds()) else {
             return Ok(queue.owned.is_some());
         };
         let lease = match self.take_lease(id, &name).await {
-            Ok((lease, _)) => lease,
+            Ok(lease) => lease,
             Err(error) if error.kind == StoreErrorKind::Claimed => {
                 self.leases.lose(id);
                 return Ok(false);
@@ -164,6 +189,9 @@ impl Open {
 
     /// Leaves a queue to the next owner.
     pub(super) async fn release(&mut self, id: QueueId) -> Result<()> {
+        if self.queues.get(&id).is_some_and(|queue| queue.joined.is_some()) {
+            return self.release_shared(id).await;
+        }
         let owned = self.queues.get_mut(&id).and_then(|queue| queue.owned.take());
         self.leases.lose(id);
         let Some(owned) = owned.filter(|owned| owned.lease.holds()) else { return Ok(()) };

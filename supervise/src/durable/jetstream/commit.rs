@@ -11,6 +11,7 @@ use async_nats::jetstream::stream::Stream;
 use async_nats::jetstream::{Error, ErrorCode};
 use supervise_core::durable::{Append, Appended, Change, CommitError, Group, MessageId, QueueId, Seq};
 
+use super::names::Queue;
 use super::open::Open;
 use super::quarantine::of_quarantine;
 use super::record::{self, Charge, Record};
@@ -126,8 +127,8 @@ impl Open {
         }
         let subject = format!("state.charge.{}.{}", id.queue.0, id.seq.0);
         self.put(&subject, charge.encode(Record::default()).end()).await?;
-        if let Some(owned) = self.queues.get_mut(&id.queue).and_then(|queue| queue.owned.as_mut()) {
-            owned.charges.insert(id.seq.0, charge);
+        if let Some(charges) = self.queues.get_mut(&id.queue).and_then(Queue::charges) {
+            charges.insert(id.seq.0, charge);
         }
         Ok(())
     }
@@ -145,7 +146,7 @@ impl Open {
             return Ok(());
         }
         let Some(queue) = self.queues.get_mut(&id) else { return Ok(()) };
-        let Some(owned) = &mut queue.owned else { return Ok(()) };
+        let Some(owned) = &mut queue.owned else { return self.remove_shared(id, numbers).await };
         let charged: Vec<u64> =
             numbers.iter().copied().filter(|number| owned.charges.remove(number).is_some()).collect();
         owned.gone.extend(numbers.iter().copied().filter(|number| *number >= owned.first));
@@ -196,7 +197,7 @@ fn unknown(error: impl fmt::Display) -> CommitError {
     CommitError::Unknown(format!("the message store on NATS: {error}"))
 }
 
-async fn delete<I>(stream: &Stream<I>, number: u64) -> Result<()> {
+pub(super) async fn delete<I>(stream: &Stream<I>, number: u64) -> Result<()> {
     let Err(error) = stream.delete_message(number).await else { return Ok(()) };
     match error.kind() {
         // The message is gone already.

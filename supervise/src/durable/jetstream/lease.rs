@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 use async_nats::jetstream::Context;
 use async_nats::jetstream::context::PublishErrorKind;
 use async_nats::jetstream::message::PublishMessage;
-use async_nats::jetstream::stream::Stream;
+use async_nats::jetstream::stream::{LastRawMessageErrorKind, Stream};
 use bytes::Bytes;
 use supervise_core::durable::{Arrived, Marks, QueueId, Seq};
 use tokio::task::AbortHandle;
@@ -23,6 +23,8 @@ struct State {
     revision: u64,
     /// Until then, no other process can have the lease.
     until: Until,
+    /// The server does not have the lease any more.
+    has_ended: bool,
 }
 
 /// A moment on two clocks: the first may stand still while the machine sleeps, and somebody may set the second.
@@ -34,8 +36,10 @@ impl Until {
         Self(Instant::now() + length, SystemTime::now() + length)
     }
 
-    fn is_over(self) -> bool {
-        Instant::now() >= self.0 || SystemTime::now() >= self.1
+    /// Whether one of the clocks says so. If somebody sets the second one back, the first one still counts; if somebody sets it
+    /// ahead, the lease ends early, which is safe.
+    fn is_over(self, now: Instant, time: SystemTime) -> bool {
+        now >= self.0 || time >= self.1
     }
 }
 
@@ -71,9 +75,12 @@ impl Terms {
     }
 
     /// The number of our own renewal, if it is the last one: its acknowledgement was lost.
-    async fn own(&self) -> Option<u64> {
-        let last = self.stream.get_last_raw_message_by_subject(&self.subject).await.ok()?;
-        (last.payload == self.owner.as_bytes()).then_some(last.sequence)
+    async fn own(&self) -> Result<Option<u64>, String> {
+        match self.stream.get_last_raw_message_by_subject(&self.subject).await {
+            Ok(last) => Ok((last.payload == self.owner.as_bytes()).then_some(last.sequence)),
+            Err(error) if error.kind() == LastRawMessageErrorKind::NoMessageFound => Ok(None),
+            Err(error) => Err(error.to_string()),
+        }
     }
 }
 
@@ -103,12 +110,12 @@ impl Watch {
 
 impl Lease {
     /// Takes the lease if no process has it, or if its last revision is `after`, which was our own or a released one.
-    pub(super) async fn take(terms: Terms, after: u64, watch: Watch) -> Result<(Self, u64), Taken> {
+    pub(super) async fn take(terms: Terms, after: u64, watch: Watch) -> Result<Self, Taken> {
         let until = Until::after(terms.length);
         let revision = terms.put(&terms.owner, after).await?;
-        let state = Arc::new(Mutex::new(State { revision, until }));
+        let state = Arc::new(Mutex::new(State { revision, until, has_ended: false }));
         let renewal = tokio::spawn(renew(terms, watch, Arc::clone(&state)));
-        Ok((Self { state, renewal: renewal.abort_handle() }, revision))
+        Ok(Self { state, renewal: renewal.abort_handle() })
     }
 
     /// Whether no other process can have the lease now.
@@ -128,7 +135,7 @@ impl Lease {
                 Ok(_) => return Ok(()),
                 Err(Taken::Failed(text)) => return Err(text),
                 // A renewal was on its way.
-                Err(Taken::Yes) => match terms.own().await {
+                Err(Taken::Yes) => match terms.own().await? {
                     Some(own) => after = own,
                     None => return Ok(()),
                 },
@@ -148,8 +155,10 @@ fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
 }
 
 fn holds(state: &Mutex<State>) -> bool {
-    let until = lock(state).until;
-    !until.is_over()
+    let state = lock(state);
+    let (until, has_ended) = (state.until, state.has_ended);
+    drop(state);
+    !has_ended && !until.is_over(Instant::now(), SystemTime::now())
 }
 
 /// Renews a lease until another process has it.
@@ -160,13 +169,18 @@ async fn renew(terms: Terms, watch: Watch, state: Arc<Mutex<State>>) {
         let after = lock(&state).revision;
         match terms.put(&terms.owner, after).await {
             Ok(revision) => {
-                *lock(&state) = State { revision, until };
+                *lock(&state) = State { revision, until, has_ended: false };
                 watch.look().await;
             }
             // Perhaps the renewal is our own, and its acknowledgement was lost. The next renewal shows until when the lease holds.
             Err(Taken::Yes) => match terms.own().await {
-                Some(own) => lock(&state).revision = own,
-                None => return watch.lost(),
+                Ok(Some(own)) => lock(&state).revision = own,
+                // The server has forgotten the lease, so another process may take it from now on.
+                Ok(None) => {
+                    lock(&state).has_ended = true;
+                    return watch.lost();
+                }
+                Err(_) => {}
             },
             Err(Taken::Failed(_)) => {}
         }
@@ -194,5 +208,25 @@ impl Marks for Leases {
 
     fn owns(&self, queue: QueueId) -> bool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&queue).is_some_and(|state| holds(state))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_is_set_never_makes_a_lease_longer() {
+        let (now, time) = (Instant::now(), SystemTime::now());
+        let (length, hours) = (Duration::from_secs(10), Duration::from_secs(5 * 3600));
+        let until = Until(now + length, time + length);
+        assert!(!until.is_over(now, time));
+        assert!(!until.is_over(now, time - hours), "set back: it still holds");
+        assert!(until.is_over(now + length, time - hours), "set back: and no longer than its length");
+        assert!(until.is_over(now, time + hours), "set ahead");
+        assert!(
+            until.is_over(now + length / 2, time + length),
+            "the machine has slept, and the first clock with it"
+        );
     }
 }

@@ -1,12 +1,13 @@
 //! The queues, and their names.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Instant;
 
 use async_nats::jetstream::ErrorCode;
 use async_nats::jetstream::context::GetStreamErrorKind;
 use async_nats::jetstream::stream::{self, Stream};
 use bytes::Bytes;
+use supervise_core::durable::lease::Sighting;
 use supervise_core::durable::{QueueId, QueueRow, StoreError, StoreErrorKind};
 use tokio_stream::StreamExt;
 
@@ -14,12 +15,26 @@ use super::lease::Lease;
 use super::open::Open;
 use super::read::{last_messages, last_number};
 use super::record::{self, Charge};
+use super::shared::{Joined, of_shared};
 use super::{KEYS_ARE_KEPT, Result, broken};
 
 pub(super) struct Queue {
     pub(super) name: String,
     pub(super) stream: Stream<()>,
     pub(super) owned: Option<Owned>,
+    /// The queue is shared, and this process is one of its owners.
+    pub(super) joined: Option<Joined>,
+}
+
+impl Queue {
+    /// What is known about messages that have failed, if this process owns the queue.
+    pub(super) fn charges(&mut self) -> Option<&mut HashMap<u64, Charge>> {
+        match (&mut self.owned, &mut self.joined) {
+            (Some(owned), _) => Some(&mut owned.charges),
+            (None, Some(joined)) => Some(&mut joined.charges),
+            (None, None) => None,
+        }
+    }
 }
 
 /// What the owner of a queue knows.
@@ -31,7 +46,26 @@ pub(super) struct Owned {
     pub(super) first: u64,
     /// The messages that have left the queue before their turn.
     pub(super) gone: BTreeSet<u64>,
+    /// What the stream had when this process claimed the queue.
+    pub(super) claimed: Claimed,
     pub(super) charges: HashMap<u64, Charge>,
+}
+
+/// The state of a stream when its queue was claimed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Claimed {
+    pub(super) first: u64,
+    pub(super) last: u64,
+    pub(super) messages: u64,
+}
+
+impl Owned {
+    /// How many messages somebody else has deleted. Only the owner takes messages out of a queue.
+    fn lost(&self, state: &stream::State) -> u64 {
+        let added = state.last_sequence.saturating_sub(self.claimed.last);
+        let handled = (self.first - self.claimed.first) + self.gone.len() as u64;
+        (self.claimed.messages + added).saturating_sub(handled).saturating_sub(state.messages)
+    }
 }
 
 /// What this process knows of a queue, even if the server has forgotten the queue.
@@ -40,9 +74,16 @@ pub(super) struct Known {
     pub(super) name: String,
     /// The last number that the server has assigned.
     pub(super) last: u64,
-    /// The lease of another process as this one saw it last, and the time since which it has not changed.
-    pub(super) holder: Option<(Option<u64>, Instant)>,
+    /// The lease of the process that owns the queue.
+    pub(super) holder: Option<Sighting<Instant>>,
+    /// The same of each process that shares the queue.
+    pub(super) members: BTreeMap<String, Sighting<Instant>>,
+    /// Accepted messages that somebody has deleted, and of which nobody has been told.
+    pub(super) lost: Vec<u64>,
 }
+
+/// How many lost messages are named at most.
+pub(super) const NAMED: usize = 1000;
 
 impl Open {
     /// Learns which queues there are, and returns their highest number. Other nodes create queues too.
@@ -71,7 +112,7 @@ impl Open {
             Some(queue) => queue.name = name,
             None => {
                 let stream = self.context.get_stream_no_info(self.stream_name(id)).await.map_err(broken)?;
-                self.queues.insert(id, Queue { name, stream, owned: None });
+                self.queues.insert(id, Queue { name, stream, owned: None, joined: None });
             }
         }
         Ok(())
@@ -186,6 +227,28 @@ impl Open {
         Ok(())
     }
 
+    /// The error if somebody has deleted messages of a queue that this process owns.
+    pub(super) async fn is_untouched(&mut self, id: QueueId) -> Result<()> {
+        let state = self.stream_state(id).await?;
+        let Some(owned) = self.queues.get(&id).and_then(|queue| queue.owned.as_ref()) else { return Ok(()) };
+        match owned.lost(&state) {
+            0 => Ok(()),
+            lost => {
+                let numbers = (owned.first..state.first_sequence).filter(|number| !owned.gone.contains(number));
+                let numbers = numbers.take(NAMED).collect();
+                Err(self.has_lost(id, lost, numbers))
+            }
+        }
+    }
+
+    /// Somebody has deleted accepted messages. The event of rule 27.14 names these numbers when the store is open again.
+    pub(super) fn has_lost(&mut self, id: QueueId, lost: u64, numbers: Vec<u64>) -> StoreError {
+        let known = self.known.entry(id).or_default();
+        known.lost = numbers;
+        let name = self.queues.get(&id).map_or("", |queue| queue.name.as_str());
+        broken(format!("somebody has deleted {lost} accepted messages of the queue {name} from its stream"))
+    }
+
     pub(super) async fn rename(&mut self, from: &str, to: &str) -> Result<()> {
         let (Some(from), taken) = (self.by_name(from), self.by_name(to)) else { return Ok(()) };
         if let Some(taken) = taken {
@@ -205,6 +268,7 @@ impl Open {
     pub(super) async fn discard(&mut self, id: QueueId) -> Result<()> {
         self.put(&format!("state.queue.{}", id.0), Bytes::new()).await?;
         self.forget(&self.state, &format!("state.charge.{}.*", id.0)).await?;
+        self.forget(&self.state, &of_shared(id)).await?;
         self.forget(&self.quarantine, &format!("quarantine.{}.*", id.0)).await?;
         self.queues.remove(&id);
         self.known.remove(&id);
@@ -232,7 +296,11 @@ impl Open {
         let quarantined = self.confined_subjects(&format!("quarantine.{}.*", id.0)).await?.len() as u64;
         let holder = self.last(&self.lease, &format!("lease.{}", id.0)).await?;
         let elsewhere = holder.filter(|(owner, _)| !owner.is_empty() && owner != self.settings.token.as_bytes());
-        let owner = elsewhere.map(|(owner, _)| format!("the process {}", String::from_utf8_lossy(&owner)));
+        let owner = match (elsewhere, self.sharers(id).await?) {
+            (Some((owner, _)), _) => Some(format!("the process {}", String::from_utf8_lossy(&owner))),
+            (None, 0) => None,
+            (None, sharers) => Some(format!("{sharers} processes that share it")),
+        };
         Ok(Some(QueueRow { queue: id, name: queue.name.clone(), owner, waiting, oldest, quarantined }))
     }
 

@@ -17,6 +17,9 @@ const BATCH: (usize, usize) = (8, 256);
 impl Open {
     pub(super) async fn page(&mut self, id: QueueId, after: Seq, room: Room) -> Result<Vec<Stored>> {
         let owns = self.owns(id).await?;
+        if owns {
+            self.is_untouched(id).await?;
+        }
         let Some(queue) = self.queues.get(&id) else { return Ok(Vec::new()) };
         let charges = match &queue.owned {
             Some(owned) if owns => &owned.charges,
@@ -43,15 +46,20 @@ impl Open {
     }
 
     /// The message if it waits.
-    pub(super) async fn waiting(&self, id: MessageId) -> Result<Option<Stored>> {
-        let Some(queue) = self.queues.get(&id.queue) else { return Ok(None) };
-        let charges = queue.owned.as_ref().map(|owned| &owned.charges);
-        let charge = charges.and_then(|charges| charges.get(&id.seq.0)).cloned().unwrap_or_default();
-        match queue.stream.get_raw_message(id.seq.0).await {
-            Ok(found) => Ok(Some(record::decode(id.seq.0, &found.payload, charge))),
-            Err(error) if error.kind() == stream::RawMessageErrorKind::NoMessageFound => Ok(None),
-            Err(error) => Err(broken(error)),
-        }
+    pub(super) async fn waiting(&mut self, id: MessageId) -> Result<Option<Stored>> {
+        let Some(queue) = self.queues.get_mut(&id.queue) else { return Ok(None) };
+        let charge = queue.charges().and_then(|charges| charges.get(&id.seq.0)).cloned().unwrap_or_default();
+        let found = raw(&queue.stream, id.seq).await?;
+        Ok(found.map(|payload| record::decode(id.seq.0, &payload, charge)))
+    }
+}
+
+/// One message, if the stream has it.
+pub(super) async fn raw<I>(stream: &Stream<I>, seq: Seq) -> Result<Option<Bytes>> {
+    match stream.get_raw_message(seq.0).await {
+        Ok(found) => Ok(Some(found.payload)),
+        Err(error) if error.kind() == stream::RawMessageErrorKind::NoMessageFound => Ok(None),
+        Err(error) => Err(broken(error)),
     }
 }
 

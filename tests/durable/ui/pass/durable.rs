@@ -54,6 +54,25 @@ struct Idle;
 #[actor]
 impl Idle {}
 
+/// One of many actors that share a queue.
+#[actor(mailbox = durable(window = 1, shared))]
+struct Worker;
+
+#[actor]
+impl Worker {
+    #[handler]
+    fn work(&mut self, number: u32) -> u32 {
+        number
+    }
+}
+
+const _: () = {
+    let settings = <Worker as supervise::Supervisor>::DURABLE.expect("it is durable");
+    assert!(settings.shared && settings.window == 1, "in any order");
+    let settings = supervise::durable::DurableMailbox::DEFAULT;
+    assert!(!settings.shared && settings.window == 1024 && settings.shared().window == 16);
+};
+
 async fn sends(orders: OrdersRef<u32>) -> Result<(), Box<dyn std::error::Error>> {
     orders.place(1, None).accepted().await?;
     orders.place(1, None).key("one").accepted().await?;
@@ -66,5 +85,5 @@ async fn sends(orders: OrdersRef<u32>) -> Result<(), Box<dyn std::error::Error>>
 }
 
 fn main() {
-    let _ = (sends, || Idle);
+    let _ = (sends, || Idle, || Worker);
 }

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::EffectRunner;
-use crate::actor::cell::{Core, Effects};
+use crate::actor::cell::{Core, Effects, Stepped};
 use crate::actor::configuration::Configuration;
 use crate::actor::definition::Actor;
 use crate::actor::props::{Policy, Settings};
 use crate::base::{ActorName, contained};
 use crate::failure::{During, Failure};
-use crate::supervision::{ChildId, ChildInfo, Directive, Input, Ruling, Strategy, Time};
+use crate::supervision::{ChildId, ChildInfo, Directive, Input, Ruling, Scope, Strategy, Time};
 
 /// A question of the protocol to the supervisor. The protocol continues with the answer.
 pub(super) enum Question {
@@ -32,18 +32,25 @@ pub(super) struct Basis {
 impl<A: Actor> EffectRunner<A> {
     /// The step that answers a question of the protocol.
     #[cold]
-    pub(super) fn answer(&mut self, question: Question, effects: &mut Effects) -> Option<Box<Basis>> {
+    pub(super) fn answer(
+        &mut self,
+        question: Question,
+        about: &mut Option<ChildInfo>,
+        effects: &mut Effects,
+    ) -> Option<Box<Basis>> {
         let (mut given, mut rule) = (None, None);
         // Another creation may be delayed without a declared backoff (rule 5.3).
         let (verdict, creates) = match question {
             Question::Decide(child, cause) => {
-                (self.decide(child, &cause, &mut given, &mut rule), cause.is_initialization())
+                // The step may have been in an earlier turn.
+                let info = about.take().or_else(|| self.cell.core.protocol().about(child));
+                (self.decide(&cause, info, &mut given, &mut rule), cause.is_initialization())
             }
             Question::RestartEnded => (Ok(Directive::Restart), true),
         };
         let strategy = given.as_ref().unwrap_or_else(|| self.strategy());
-        let (accepts, basis) = self.cell.core.decided_by(verdict, creates, strategy, rule, effects);
-        self.accepts = accepts;
+        let (stepped, basis) = self.cell.core.decided_by(verdict, creates, strategy, rule, effects);
+        (self.accepts, *about) = (stepped.accepts, stepped.about);
         basis
     }
 
@@ -51,17 +58,13 @@ impl<A: Actor> EffectRunner<A> {
     /// place of the rule that matched into `rule`.
     fn decide(
         &self,
-        child: ChildId,
         cause: &Failure,
+        info: Option<ChildInfo>,
         given: &mut Option<Strategy>,
         rule: &mut Option<u16>,
     ) -> Result<Directive, Failure> {
-        let protocol = self.cell.core.protocol();
-        let info = protocol.child_info(child);
-        let (is_answered, runs) = protocol.deciding();
-        drop(protocol);
-        let (name, restarts) = info.unwrap_or_else(|| (ActorName::from(""), 0));
-        let info = ChildInfo { name, restarts, is_answered, runs };
+        let nobody = || ChildInfo { name: ActorName::from(""), restarts: 0, is_answered: false, runs: 0 };
+        let info = info.unwrap_or_else(nobody);
         let decided = contained(|| match self.policy() {
             Some(policy) => {
                 let (ruled, strategy) = (policy.decide)(cause, &info)?;
@@ -88,6 +91,11 @@ impl<A: Actor> EffectRunner<A> {
             (None, Some(values)) => values.strategy(),
             (None, None) => const { &A::STRATEGY },
         }
+    }
+
+    /// Whether the answer to a failure may be a restart of other children too. A policy may choose a strategy for each failure.
+    pub(in crate::actor::cell) fn may_restart_groups(&self) -> bool {
+        self.policy().is_some() || self.strategy().scope != Scope::OneForOne
     }
 
     fn configuration(&self) -> Option<&Configuration> {
@@ -124,7 +132,7 @@ impl Core {
         strategy: &Strategy,
         rule: Option<u16>,
         effects: &mut Effects,
-    ) -> (bool, Option<Box<Basis>>) {
+    ) -> (Stepped, Option<Box<Basis>>) {
         let system = &self.system;
         let heard = system.observer().hears_failures();
         // Only a delay needs a random number, and only a delay, a limit and a listener need the time.
@@ -134,7 +142,7 @@ impl Core {
         let now = if delays || creates || heard || limited { system.now() } else { Time::ZERO };
         let draw = if delays { fastrand::f64() } else { 0.0 };
         let ruling = Ruling { verdict, strategy, now, draw, heard };
-        let accepts = self.step(Input::Decided(&ruling), effects);
-        (accepts, heard.then(|| Box::new(Basis { strategy: *strategy, rule, now })))
+        let stepped = self.step(Input::Decided(&ruling), effects);
+        (stepped, heard.then(|| Box::new(Basis { strategy: *strategy, rule, now })))
     }
 }

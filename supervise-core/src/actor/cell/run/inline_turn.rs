@@ -16,7 +16,7 @@ impl<A: Actor> Runner<A> {
     /// It leaves everything else to a carrier: messages that others have sent since, a handler that may wait, a failure.
     ///
     /// Rule 1.8.
-    #[inline(never)]
+    #[inline]
     pub(super) fn take_inline_turn(&mut self) -> Poll<Option<UserCode>> {
         if A::KEEPS_REPLIES { reply::beside(|| self.inline_turn()) } else { self.inline_turn() }
     }

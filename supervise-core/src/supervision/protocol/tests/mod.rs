@@ -6,6 +6,7 @@
 //! | `creation` | New, Creating; creation failures |
 //! | `failure` | Failed, deciding; invariants 1, 3, 4 |
 //! | `restart` | Restarting, Waiting, StartingNewInstance; invariant 5 |
+//! | `last_hook` | actors whose hooks at the end of an instance are the default ones |
 //! | `resume` | Resume, with and without a cause |
 //! | `escalation` | failing for a child |
 //! | `declared` | children that are fields |
@@ -28,6 +29,7 @@ mod declared;
 mod deferral;
 mod escalation;
 mod failure;
+mod last_hook;
 mod parked;
 mod restart;
 mod resume;
