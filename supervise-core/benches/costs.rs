@@ -60,8 +60,8 @@ const WORKLOADS: [Workload; 19] = [
     raw("raw send, bounded"),
     ours("send, bounded", 0.0, 302, 0, 30),
     raw("raw ask"),
-    ours("ask", 1.0, 2_570, 90, 30),
-    ours("ask, inline handler", 1.0, 1_262, 90, 15),
+    ours("ask", 1.0, 2_575, 90, 30),
+    ours("ask, inline handler", 1.0, 1_265, 90, 15),
     raw("raw ping-pong"),
     ours("ping-pong", 0.0, 662, 15, 25),
     // Apart from its own allocations, its share of those that grow its parent's tables.
@@ -76,9 +76,9 @@ const WORKLOADS: [Workload; 19] = [
     // The supervisor's turn is within that of the failing actor.
     ours("restart by Err", 2.0, 7_235, 200, 70),
     // The event of the decision: it needs the time and the text of the failure, and allocates three times. The paths are kept from the first failure on.
-    ours("restart by Err, failures heard", 5.0, 11_320, 200, 70),
+    ours("restart by Err, failures heard", 5.0, 10_615, 200, 70),
     // And the event of the restart.
-    ours("restart by Err, all heard", 5.0, 12_040, 200, 70),
+    ours("restart by Err, all heard", 5.0, 11_335, 200, 70),
 ];
 
 /// With the feature `timing`, while one message in 64 is timed.
@@ -86,7 +86,7 @@ const TIMED: &[Workload] = if cfg!(feature = "timing") {
     &[
         ours("timed tell", 0.0, 228, 0, 25),
         ours("timed tell, async handler", 0.0, 418, 10, 35),
-        ours("timed ask", 1.0, 2_570, 90, 100),
+        ours("timed ask", 1.0, 2_575, 90, 100),
         ours("timed ping-pong", 0.0, 662, 15, 90),
     ]
 } else {

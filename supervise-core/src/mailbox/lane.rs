@@ -24,6 +24,9 @@ pub(crate) enum Entry<M, C> {
     Control(C),
 }
 
+/// Room for so many messages is kept.
+const KEPT_ROOM: usize = 1024;
+
 /// A queue of messages and controls.
 pub(crate) struct Lane<M, C> {
     /// Each in a `Cell`, which has no niche. The code that moves an `Option` of a type with a niche inspects the value
@@ -55,6 +58,22 @@ impl<M, C> Lane<M, C> {
     #[cfg(all(test, not(supervise_loom)))]
     pub(super) fn controls(&self) -> usize {
         self.between.as_ref().map_or(0, |between| between.controls.len())
+    }
+
+    /// Whether the lane has more room for messages than it keeps while it is empty.
+    #[inline]
+    pub(super) fn has_much_room(&self) -> bool {
+        self.messages.capacity() > KEPT_ROOM
+    }
+
+    /// Gives the memory of a storm of messages back if it is over: this lane is empty, and `newest` messages have come since it was
+    /// drained. Drops no message.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn give_room_back(&mut self, newest: usize) {
+        if newest <= KEPT_ROOM && self.messages.is_empty() {
+            self.messages = VecDeque::new();
+        }
     }
 
     /// Swaps the contents with those of `other`, which gets the marks too.
@@ -297,6 +316,23 @@ mod tests {
         lane.push_control(Control::Kill);
         lane.push_front(1);
         assert_eq!(drained(&mut lane), "12k");
+    }
+
+    #[test]
+    fn only_an_empty_lane_gives_its_room_away_and_only_much() {
+        let mut lane: Lane<u32, Control> = Lane::new();
+        (0..1024).for_each(|message| lane.push(message));
+        while lane.pop_message().is_some() {}
+        assert!(!lane.has_much_room());
+        (0..5000).for_each(|message| lane.push(message));
+        lane.give_room_back(1);
+        assert_eq!(std::iter::from_fn(|| lane.pop_message()).count(), 5000);
+        lane.give_room_back(5000);
+        assert!(lane.has_much_room(), "the storm goes on");
+        lane.give_room_back(1);
+        assert!(!lane.has_much_room());
+        lane.push(1);
+        assert_eq!(lane.pop_message(), Some(1));
     }
 
     #[test]

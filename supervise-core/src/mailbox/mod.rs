@@ -270,4 +270,21 @@ mod tests {
         assert!(matches!(mailbox.enter().push(4), Pushed::Displaced(2)));
         assert_eq!(mailbox.begin_next(&mut batch), 1);
     }
+
+    #[test]
+    fn the_room_of_a_storm_is_given_back_when_it_is_over() {
+        let mailbox: Mailbox<u32, (), (), ()> = Mailbox::new(MailboxKind::Unbounded);
+        let mut batch = Lane::new();
+        let mut handle = |messages: u32| {
+            (0..messages)
+                .for_each(|message| assert!(matches!(mailbox.enter().push(message), Pushed::Taken(None))));
+            assert!(mailbox.take_user(&mut batch));
+            (0..messages).for_each(|message| assert_eq!(mailbox.begin_next(&mut batch), message));
+            (mailbox.lock().user.has_much_room(), batch.has_much_room())
+        };
+        handle(5000);
+        assert_eq!(handle(5000), (true, true), "a storm keeps its room");
+        assert_eq!(handle(1), (false, true));
+        assert_eq!(handle(1), (false, false));
+    }
 }

@@ -30,22 +30,24 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
     /// be displaced. Returns whether the lane is now empty. The cell has `kept` messages that it does not begin to handle.
     pub(crate) fn take_user_beside(&self, kept: usize, batch: &mut Lane<M, C>) -> bool {
         let mut lanes = self.lock();
-        let all = if self.displaces && lanes.bound.is_some() {
+        if self.displaces && lanes.bound.is_some() {
             match lanes.user.pop() {
                 Some(Entry::Message(message)) => batch.push(message),
                 Some(Entry::Control(control)) => batch.push_control(control),
                 None => {}
             }
-            lanes.user.is_empty()
-        } else {
-            lanes.user.swap(batch);
-            true
-        };
-        // If messages may be displaced, the cell takes only the one that it begins to handle.
-        let taken = if self.displaces { 0 } else { batch.messages() };
+            // The cell takes only the message that it begins to handle.
+            self.in_hand.store(kept, Ordering::Relaxed);
+            return lanes.user.is_empty();
+        }
+        lanes.user.swap(batch);
+        let taken = batch.messages();
         // Under the lock, so that moving a message into the batch does not look like room.
         self.in_hand.store(taken + kept, Ordering::Relaxed);
-        all
+        if lanes.user.has_much_room() {
+            lanes.user.give_room_back(taken);
+        }
+        true
     }
 
     /// Takes the first message of a batch, if there is one. This makes room for another message.
