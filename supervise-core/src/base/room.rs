@@ -33,16 +33,17 @@ mod tests {
 
     #[test]
     fn a_map_that_empties_gives_its_room_back_step_by_step() {
-        let mut map: HashMap<u32, u32> = (0..100_000).map(|key| (key, key)).collect();
+        const ENTRIES: u32 = if cfg!(miri) { 4_000 } else { 100_000 };
+        let mut map: HashMap<u32, u32> = (0..ENTRIES).map(|key| (key, key)).collect();
         let mut shrunk = 0;
-        for key in 0..100_000 {
+        for key in 0..ENTRIES {
             map.remove(&key);
             let before = map.capacity();
             shrink_map(&mut map);
             shrunk += usize::from(map.capacity() < before);
             assert!(map.capacity() <= 16 * map.len().max(LITTLE), "{} of {}", map.len(), map.capacity());
         }
-        assert!((3..12).contains(&shrunk), "shrunk {shrunk} times");
+        assert!((2..12).contains(&shrunk), "shrunk {shrunk} times");
     }
 
     #[test]

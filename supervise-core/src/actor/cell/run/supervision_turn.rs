@@ -165,7 +165,7 @@ mod tests {
     /// Turns nest to a limited depth.
     #[tokio::test]
     async fn an_escalation_through_many_supervisors_arrives() {
-        const DEPTH: usize = 200;
+        const DEPTH: usize = if cfg!(miri) { 20 } else { 200 };
         let system = ActorSystem::new("deep");
         let said = Said::default();
         let top = Arc::clone(&said);
