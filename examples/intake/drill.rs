@@ -140,11 +140,11 @@ impl Drill {
         Ok(ended)
     }
 
-    /// Leaves a fault alone for a while. Returns whether the readiness probe failed in the meantime.
+    /// Leaves a fault alone for a while, and for longer if the readiness probe has not failed yet. Returns whether it failed.
     async fn lasts(&self, time: Duration) -> bool {
         let until = Instant::now() + time;
         let mut noticed = false;
-        while Instant::now() < until {
+        while Instant::now() < until || (!noticed && Instant::now() < until + RECOVERY) {
             noticed |= !self.service.is_ready().await;
             sleep(Duration::from_millis(50)).await;
         }
