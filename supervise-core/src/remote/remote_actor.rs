@@ -53,7 +53,7 @@ pub(crate) enum Delivered {
     Taken,
     /// The actor has ended.
     Gone,
-    /// There is no room for it.
+    /// The mailbox is full.
     Full(HeldMessage),
 }
 

@@ -57,7 +57,7 @@ pub trait Transport: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// Gives the packet back when there is no room for it.
+    /// Returns the packet if the queue is full.
     fn send(&self, to: &NodeId, packet: Vec<u8>) -> Result<(), Vec<u8>>;
 
     /// Takes a packet as [`send`](Self::send) does, for a peer that has processed nearly everything: with this packet, at most 16 KiB of
@@ -66,7 +66,7 @@ pub trait Transport: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// Gives the packet back when there is no room for it.
+    /// Returns the packet if the queue is full.
     fn send_at_once(&self, to: &NodeId, packet: Vec<u8>) -> Result<(), Vec<u8>> {
         self.send(to, packet)
     }

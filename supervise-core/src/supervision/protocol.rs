@@ -99,7 +99,7 @@ struct Traits(u8);
 impl Traits {
     /// The parent waits for this actor's starts, because it declared it.
     const REPORTS: u8 = 1;
-    /// `pre_restart` and `post_stop` need not be called while there are no children.
+    /// While this actor has no children, `pre_restart` and `post_stop` may be skipped.
     const NO_LAST_HOOK: u8 = 2;
 
     fn has(self, one: u8) -> bool {

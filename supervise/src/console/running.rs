@@ -311,7 +311,7 @@ mod tests {
         assert_eq!(console.shared.fresh().await.actors, 3, "the guardians");
         system.terminate().await;
         console.shared.found(View { began: Some(old), ..View::default() });
-        // There is no later look, or only the last one, so the request does not wait for ever.
+        // At most one more look follows, so the request does not wait for ever.
         let _last = console.shared.fresh().await;
     }
 

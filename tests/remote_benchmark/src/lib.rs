@@ -31,7 +31,7 @@ pub trait Client: Send + Sync + Sized + 'static {
     /// Asks for the successor of a number.
     fn ask(&self, number: u64) -> impl Future<Output = Outcome<u64>> + Send;
 
-    /// Tells a number. Waits if there is no room.
+    /// Tells a number, and waits while the queue is full.
     fn tell(&self, number: u64) -> impl Future<Output = Outcome<()>> + Send;
 
     /// How many numbers have been told and their sum, after those that this client told before.
