@@ -235,3 +235,17 @@ async fn rem_18_large_messages_do_not_look_like_silence() {
     let noted = soon(echo.noted()).await.unwrap();
     assert_eq!(noted, [(1 << 20) - 100; 20]);
 }
+
+/// All of them wait in the queue of the ref, and together they exceed what the association keeps for a slow peer. Rule 1.6.
+#[tokio::test(start_paused = true)]
+async fn large_messages_leave_the_queue_of_the_ref_only_as_the_window_opens() {
+    let network = Network::new(1);
+    let (here, there) = two(&network).await;
+    let echo = there.echo("echo", &here).await;
+    let text = "x".repeat((1 << 20) - 100);
+    for _ in 0..80 {
+        echo.echo(text.clone()).tell().unwrap();
+    }
+    assert_eq!(soon(echo.echo("last".to_owned())).await.unwrap(), "last");
+    assert_eq!(here.node.peers(), [there.node.id().clone()]);
+}

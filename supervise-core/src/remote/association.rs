@@ -14,6 +14,7 @@
 //!
 //! Rules 26.1 and 26.3.
 
+mod body;
 #[cfg(test)]
 mod tests;
 mod up;
@@ -21,6 +22,7 @@ mod vocabulary;
 
 use std::mem::take;
 
+pub use self::body::Body;
 use self::up::Up;
 pub use self::vocabulary::{Effect, Frame, Greeting, Id, Input, Number, Packet, Refusal, Settings, VERSIONS, Why};
 use crate::supervision::Time;
@@ -79,7 +81,12 @@ impl Association {
 
     /// Whether a sender that can wait should send now: what is queued and what is under way fit into the window.
     pub fn is_open(&self) -> bool {
-        self.up().is_some_and(|up| up.queued + up.under_way() < self.settings.window)
+        self.room() > 0
+    }
+
+    /// How many bytes a sender that can wait should send now.
+    pub fn room(&self) -> u64 {
+        self.up().map_or(0, |up| self.settings.window.saturating_sub(up.queued + up.under_way()))
     }
 
     /// Whether the mailbox of this actor of the peer's is full, so that a sender that can wait should.
@@ -99,14 +106,17 @@ impl Association {
 
     /// Whether nothing waits, and everything that was sent has been processed.
     pub fn is_idle(&self) -> bool {
-        self.up().is_none_or(|up| up.queue.is_empty() && up.under_way() == 0 && up.paused.is_empty())
+        self.up().is_none_or(|up| {
+            up.queue.is_empty() && up.untold.is_empty() && up.under_way() == 0 && up.paused.is_empty()
+        })
     }
 
     /// How many frames, asks, watches and full actors are kept for the peer.
     pub fn kept(&self) -> usize {
         self.up().map_or(0, |up| {
             let asks = up.asks.len() + up.answering.len();
-            up.queue.len() + asks + up.watching.len() + up.watched.len() + up.holding.len() + up.paused.len()
+            let full = up.holding.len() + up.untold.len() + up.paused.len();
+            up.queue.len() + asks + up.watching.len() + up.watched.len() + full
         })
     }
 
@@ -146,9 +156,16 @@ impl Association {
         if !waits {
             return Err(frame);
         }
-        up.queued += frame.size();
-        up.queue.push_back(frame);
+        up.put(frame);
         Ok(())
+    }
+
+    /// Queues a message that is told, as [`send`](Self::send) does. It is dropped if there is no association.
+    #[inline]
+    pub fn tell(&mut self, to: Id, body: Body) {
+        if let State::Up(up) = &mut self.state {
+            up.put(Frame::Tell { to, body });
+        }
     }
 
     /// Forgets the asks whose askers wait no more. Their answers are dropped.
@@ -231,9 +248,15 @@ impl Association {
     }
 
     fn appeared(&mut self, now: Time, uid: Id, effects: &mut Vec<Effect>) {
-        self.there = Some(uid);
-        match &self.state {
+        let is_new = self.there.replace(uid) != Some(uid);
+        match &mut self.state {
             State::Unknown => self.greet(now, effects),
+            State::Greeting(greets) if is_new => {
+                // It was not there for the earlier greetings.
+                greets.pause = self.settings.greet_every;
+                greets.next = now + greets.pause;
+                effects.push(Effect::Transmit(Packet::Hello { from: self.me.clone(), mine: greets.mine }));
+            }
             State::Greeting(_) => {}
             State::Up(up) => {
                 if up.peer.is_some_and(|peer| peer != uid) {
@@ -381,7 +404,8 @@ impl Association {
         }
         up.end(why, effects);
         self.state = State::Unknown;
-        if self.there.is_some() {
+        // The engine may be wrong about a peer that is gone, or its next incarnation may be there already.
+        if self.there.is_some() || why == Why::Vanished {
             self.greet(now, effects);
         }
     }

@@ -3,12 +3,11 @@
 //! Rules 26.6 and 26.7.
 
 use std::cell::RefCell;
-use std::io::Cursor;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context as TaskContext, Poll, Wake, Waker};
 use std::{fmt, mem};
 
-use rmp_serde::decode::ReadReader;
+use rmp_serde::decode::ReadRefReader;
 use serde::de::value::Error as MissingField;
 use serde::de::{DeserializeOwned, Deserializer, IgnoredAny, Visitor};
 use serde::{Deserialize, Serialize, forward_to_deserialize_any};
@@ -63,7 +62,7 @@ impl<T> fmt::Debug for Codec<T> {
     }
 }
 
-type Reader<'a> = rmp_serde::Deserializer<ReadReader<Cursor<&'a [u8]>>>;
+type Reader<'a> = rmp_serde::Deserializer<ReadRefReader<'a, [u8]>>;
 
 /// Why a message could not be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -196,7 +195,7 @@ pub struct Arguments<'a> {
 
 impl<'a> Arguments<'a> {
     pub(super) fn new(names: &'a [String], body: &'a [u8], asked: Option<Asked>) -> Self {
-        let reader = rmp_serde::Deserializer::new(Cursor::new(body));
+        let reader = rmp_serde::Deserializer::from_read_ref(body);
         Self { names, next: 0, reader, asked }
     }
 

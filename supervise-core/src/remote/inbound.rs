@@ -10,7 +10,7 @@ use super::codec::{Arguments, Asked, ok, read, scope};
 use super::depth::is_shallow;
 use super::holding::{Held, Holding};
 use super::link::{Link, Over, Work};
-use super::remote_actor::{Delivered, RemoteType};
+use super::remote_actor::{Delivered, Inlet, RemoteType};
 use super::wire::{Find, Note, Signal, WireEnd, WireRef, take_number};
 use crate::actor::{AnyActorRef, AskError, EndReason, System};
 use crate::observe::{DeadLetterReason, Lost};
@@ -20,6 +20,8 @@ use crate::supervision::{ChildId, HowEnded};
 const CONTRACTS: usize = 65_536;
 
 /// What the numbers of messages mean.
+type Contracts = BTreeMap<u64, Arc<Contract>>;
+
 struct Contract {
     actor: String,
     handler: String,
@@ -27,7 +29,7 @@ struct Contract {
 }
 
 pub(super) async fn work(link: Arc<Link>, mut work: UnboundedReceiver<Work>) {
-    let (mut contracts, mut holding) = (BTreeMap::new(), Holding::default());
+    let (mut contracts, mut holding) = (Contracts::new(), Holding::default());
     while let Some(next) = work.recv().await {
         let mut is_over = false;
         match next {
@@ -38,7 +40,7 @@ pub(super) async fn work(link: Arc<Link>, mut work: UnboundedReceiver<Work>) {
             Work::Deliver(mine, frames, bytes) => {
                 let mut peer = Peer { link: &link, mine, holding: &mut holding, reached: None };
                 scope(&link.node(), || {
-                    for frame in frames {
+                    for frame in &frames {
                         peer.carry_out(frame, &mut contracts);
                     }
                 });
@@ -66,39 +68,67 @@ struct Peer<'a> {
     mine: Number,
     holding: &'a mut Holding,
     /// The actor of the last message, because the next one often has the same.
-    reached: Option<(u64, AnyActorRef, Option<RemoteType>)>,
+    reached: Option<Reached>,
+}
+
+/// An actor of a message.
+struct Reached {
+    uid: u64,
+    actor: AnyActorRef,
+    /// `None`: the actor was named only as a watcher.
+    inlet: Option<(&'static str, Box<dyn Inlet>)>,
+    /// The contract of the last message, and its number.
+    contract: Option<(u64, Arc<Contract>)>,
+}
+
+impl Reached {
+    fn new(uid: u64, actor: AnyActorRef, kind: Option<RemoteType>) -> Self {
+        let inlet = kind.and_then(|kind| Some((kind.name, (kind.inlet)(&actor)?)));
+        Self { uid, actor, inlet, contract: None }
+    }
+
+    /// Where messages of this contract go, if the actor's type has it.
+    fn inlet(&mut self, number: u64, contracts: &Contracts) -> Option<(&dyn Inlet, &Contract)> {
+        let (name, inlet) = self.inlet.as_ref()?;
+        if self.contract.as_ref().is_none_or(|(last, _)| *last != number) {
+            let contract = contracts.get(&number).filter(|contract| contract.actor == *name)?;
+            self.contract = Some((number, Arc::clone(contract)));
+        }
+        let (_, contract) = self.contract.as_ref()?;
+        Some((&**inlet, contract))
+    }
 }
 
 impl Peer<'_> {
-    fn carry_out(&mut self, frame: Frame, contracts: &mut BTreeMap<u64, Contract>) {
+    fn carry_out(&mut self, frame: &Frame, contracts: &mut Contracts) {
         let (link, mine, bytes) = (self.link, self.mine, frame.size());
         match frame {
-            Frame::Tell { to, body } => self.message((to, bytes), &body, None, contracts),
-            Frame::Ask { to, ask, body } => {
+            &Frame::Tell { to, ref body } => self.message((to, bytes), body, None, contracts),
+            &Frame::Ask { to, ask, ref body } => {
                 let asked = Asked { link: Arc::clone(link), mine, ask };
                 if to == 0 {
-                    self.find(&body, &asked);
+                    self.find(body, &asked);
                 } else {
-                    self.message((to, bytes), &body, Some(asked), contracts);
+                    self.message((to, bytes), body, Some(asked), contracts);
                 }
             }
-            Frame::Answer { ask, body } => {
+            &Frame::Answer { ask, ref body } => {
                 let Some(asker) = link.asker(ask) else { return };
                 if body.len() > link.max_message() {
                     asker.fail(AskError::Unanswered);
                 } else {
-                    asker.answer(&body);
+                    asker.answer(body);
                 }
             }
-            Frame::Watch { subject, watcher, body } => self.watch(subject, watcher, &body),
-            Frame::Unwatch { subject, watcher } => {
+            &Frame::Watch { subject, watcher, ref body } => self.watch(subject, watcher, body),
+            &Frame::Unwatch { subject, watcher } => {
                 if let (Some(subject), Some(watcher)) = (link.node().exported(subject), link.known(watcher)) {
                     subject.send_system(System::Unwatch(watcher));
                 }
             }
-            Frame::Ended { subject, watcher, body } => self.ended(subject, (watcher, bytes), &body),
+            &Frame::Ended { subject, watcher, ref body } => self.ended(subject, (watcher, bytes), body),
             Frame::Note(body) => {
-                if let Ok(note) = read::<Note>(&body) {
+                if let Ok(note) = read::<Note>(body) {
                     self.note(note, bytes, contracts);
                 }
             }
@@ -107,41 +137,47 @@ impl Peer<'_> {
         }
     }
 
-    fn message(
-        &mut self,
-        (to, bytes): (u64, u64),
-        body: &[u8],
-        asked: Option<Asked>,
-        contracts: &BTreeMap<u64, Contract>,
-    ) {
-        if self.reached.as_ref().is_none_or(|(known, ..)| *known != to) {
-            self.reached = self.link.node().reached(to).map(|(actor, kind)| (to, actor, kind));
+    fn message(&mut self, (to, bytes): (u64, u64), body: &[u8], asked: Option<Asked>, contracts: &Contracts) {
+        if self.reached.as_ref().is_none_or(|known| known.uid != to) {
+            self.reached = self.link.node().reached(to).map(|(actor, kind)| Reached::new(to, actor, kind));
         }
-        let Some((_, actor, kind)) = &self.reached else {
-            if let Some(asked) = asked {
-                asked.fail(&AskError::Stopped);
-            }
+        let Some(reached) = &mut self.reached else {
+            self.too_late(to, body, asked, contracts);
             return self.link.says_gone(self.mine, to);
         };
         let body = take_number(body);
         if body.is_some_and(|(_, arguments)| arguments.len() > self.link.max_message()) {
-            return lost(actor, DeadLetterReason::TooLarge, asked);
+            return lost(&reached.actor, DeadLetterReason::TooLarge, asked);
         }
-        let contract = body.and_then(|(number, rest)| Some((contracts.get(&number)?, rest)));
-        let known = kind.zip(contract).filter(|(kind, (contract, _))| kind.name == contract.actor);
-        let Some((kind, (contract, rest))) = known else {
-            return lost(actor, DeadLetterReason::UnknownMessage, asked);
+        let Some((number, rest)) = body else {
+            return lost(&reached.actor, DeadLetterReason::UnknownMessage, asked);
+        };
+        let Some((inlet, contract)) = reached.inlet(number, contracts) else {
+            return lost(&reached.actor, DeadLetterReason::UnknownMessage, asked);
         };
         if !is_shallow(rest) {
-            return lost(actor, DeadLetterReason::Undecodable, asked);
+            return lost(&reached.actor, DeadLetterReason::Undecodable, asked);
         }
         let arguments = Arguments::new(&contract.arguments, rest, asked);
         let must_wait = self.holding.waits(to);
-        match (kind.deliver)(actor, &contract.handler, arguments, must_wait) {
+        match inlet.deliver(&contract.handler, arguments, must_wait) {
             Delivered::Taken => {}
             Delivered::Gone => self.link.says_gone(self.mine, to),
             Delivered::Full(held) => self.holding.hold(self.link, self.mine, to, (Held::Message(held), bytes)),
         }
+    }
+
+    /// A message reaches an actor of whom nothing is left.
+    fn too_late(&self, to: u64, body: &[u8], asked: Option<Asked>, contracts: &Contracts) {
+        let is_asked = asked.is_some();
+        if let Some(asked) = asked {
+            asked.fail(&AskError::Stopped);
+        }
+        let (path, kind) = self.link.node().last_known(to);
+        let handler = take_number(body).and_then(|(number, _)| Some(&contracts.get(&number)?.handler));
+        let name = kind.zip(handler).and_then(|(kind, handler)| kind.message_name(handler)).unwrap_or("unknown");
+        let lost = Lost::new(name, DeadLetterReason::Stopped, is_asked);
+        self.link.system().core().dead_letter(|| (path.clone(), kind.map(|kind| kind.type_name)), lost);
     }
 
     /// Does what comes behind the messages that the actor was sent.
@@ -184,10 +220,11 @@ impl Peer<'_> {
         }
     }
 
-    fn note(&mut self, note: Note, bytes: u64, contracts: &mut BTreeMap<u64, Contract>) {
+    fn note(&mut self, note: Note, bytes: u64, contracts: &mut Contracts) {
         match note {
             Note::Contract { number, actor, handler, arguments } => {
-                contracts.insert(number, Contract { actor, handler, arguments });
+                contracts.insert(number, Arc::new(Contract { actor, handler, arguments }));
+                self.reached = None;
                 if contracts.len() > CONTRACTS {
                     self.link.step(Input::Broke);
                 }

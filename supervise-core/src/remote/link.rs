@@ -4,6 +4,7 @@
 //! 2. Packets go to the transport in the order in which the association made them: one thread at a time empties the outbox.
 //! 3. What the peer sent, and the verdict, go to one task in their order: `inbound`.
 
+mod gate;
 mod proxies;
 
 use std::collections::{HashMap, VecDeque};
@@ -15,7 +16,8 @@ use std::time::Duration;
 
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::association::{Association, Effect, Frame, Input, Number, Packet, Refusal, Why};
+pub(super) use self::gate::{Gate, Written};
+use super::association::{Association, Body, Effect, Frame, Input, Number, Packet, Refusal, Why};
 use super::codec::{Abandon, Pending, RemoteHandler, error};
 use super::node::NodeCore;
 use super::transport::NodeId;
@@ -106,15 +108,6 @@ const GIVEN_UP: usize = 4096;
 
 /// The shortest time between two looks for asks whose askers have given up.
 const LOOK_AT_ASKS: Duration = Duration::from_millis(500);
-
-/// Whether a proxy may write.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Gate {
-    Open,
-    /// It is woken when the window opens.
-    Closed,
-    Over,
-}
 
 /// What follows from a step, outside the lock.
 #[derive(Default)]
@@ -324,7 +317,7 @@ impl Link {
         let given_up: Vec<Pending> = abandoned.iter().filter_map(|ask| state.kept.asks.remove(ask)).collect();
         for asks in abandoned.chunks(GIVEN_UP) {
             // An error means that the association is over.
-            let _over = state.association.send(Frame::Note(bytes(&Note::GivenUp { asks: asks.to_vec() })));
+            let _over = state.association.send(Frame::Note(bytes(&Note::GivenUp { asks: asks.to_vec() }).into()));
         }
         state.association.forget_asks(abandoned);
         drop(state);
@@ -351,28 +344,9 @@ impl Link {
 
     // ---- frames ------------------------------------------------------------------------------------------------------
 
-    /// Whether the proxy of an actor of this association may write. If it must wait, `waker` is woken when it may.
-    pub(super) fn gate(&self, mine: Number, actor: u64, waker: &Waker) -> Gate {
-        let mut state = self.state();
-        let State { association, waiting, paused, .. } = &mut *state;
-        if association.numbers().is_none_or(|numbers| numbers.0 != mine) {
-            return Gate::Over;
-        } else if association.is_paused(actor) {
-            let waiting = paused.entry(actor).or_default();
-            if !waiting.iter().any(|waits| waits.will_wake(waker)) {
-                waiting.push(waker.clone());
-            }
-        } else if association.is_open() {
-            return Gate::Open;
-        } else {
-            waiting.add(waker);
-        }
-        Gate::Closed
-    }
-
     /// Tells the peer that an actor here has ended.
     pub(super) fn says_gone(&self, mine: Number, uid: u64) {
-        if self.send(mine, Frame::Note(bytes(&Note::Gone { uid }))).is_ok() {
+        if self.send(mine, Frame::Note(bytes(&Note::Gone { uid }).into())).is_ok() {
             self.flush();
         }
     }
@@ -387,7 +361,7 @@ impl Link {
     }
 
     /// Queues an ask.
-    pub(super) fn ask(&self, mine: Number, to: u64, body: Vec<u8>, pending: Pending) -> Result<(), Pending> {
+    pub(super) fn ask(&self, mine: Number, to: u64, body: Body, pending: Pending) -> Result<(), Pending> {
         let ask = self.asks.fetch_add(1, Ordering::Relaxed);
         let mut state = self.state();
         if state.association.numbers().is_none_or(|numbers| numbers.0 != mine) {
@@ -425,7 +399,7 @@ impl Link {
         drop(state);
         drop(done);
         let body = if body.len() > self.max_message() { error(&AskError::Unanswered) } else { body };
-        if self.send(mine, Frame::Answer { ask, body }).is_ok() {
+        if self.send(mine, Frame::Answer { ask, body: body.into() }).is_ok() {
             self.flush();
         }
     }
@@ -450,7 +424,7 @@ impl Link {
         let number = state.kept.handlers.len() as u64;
         let (actor_name, handler_name) = (actor.to_owned(), known.name.to_owned());
         let note = Note::Contract { number, actor: actor_name, handler: handler_name, arguments: arguments() };
-        state.association.send(Frame::Note(bytes(&note))).ok()?;
+        state.association.send(Frame::Note(bytes(&note).into())).ok()?;
         state.kept.handlers.push(known.name);
         state.kept.contracts.insert((actor, handler), number);
         Some(number)

@@ -46,7 +46,7 @@ pub(crate) use self::codec::message_pack;
 pub use self::codec::{Arguments, Codec, Outgoing, RemoteHandler, Travels, Undecodable, Unsendable, codec};
 pub use self::inbox::Inbox;
 pub use self::names::{Listing, RegisterError};
-pub use self::node::{FindError, JoinError, Node, NodeBuilder};
+pub use self::node::{FindError, Finding, JoinError, Node, NodeBuilder};
 pub use self::remote_actor::RemoteActor;
 pub(crate) use self::remote_actor::push;
 pub use self::transport::{BoxFuture, NodeId, Transport, TransportError};

@@ -256,5 +256,5 @@ fn tell(link: &Link, name: &str, actor: &WireRef, is_taken: bool) {
     let Some((mine, _)) = link.numbers() else { return };
     let note = Note::Named { name: name.to_owned(), actor: actor.clone(), is_taken };
     // An error means that the association is over.
-    let _over = link.send(mine, Frame::Note(bytes(&note)));
+    let _over = link.send(mine, Frame::Note(bytes(&note).into()));
 }

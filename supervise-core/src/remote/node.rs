@@ -29,7 +29,7 @@ use crate::actor::{Actor, ActorSystem, Context, Core, dispatch};
 use crate::observe::Event;
 
 pub use self::builder::{JoinError, NodeBuilder};
-pub use self::find::FindError;
+pub use self::find::{FindError, Finding};
 
 /// A system that has joined others. Cheap to clone. It leaves when its system ends.
 #[derive(Clone)]

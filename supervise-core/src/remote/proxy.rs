@@ -14,9 +14,9 @@ use std::task::{Context as TaskContext, Poll, Waker};
 
 use super::association::{Frame, Number};
 use super::codec::{Outgoing, Pending, scope};
-use super::link::{Gate, Link};
+use super::link::{Gate, Link, Written};
 use super::remote_actor::RemoteActor;
-use super::wire::{Note, Signal, WireEnd, bytes, number};
+use super::wire::{Note, Signal, WireEnd, bytes, numbered};
 use crate::actor::{
     ActorDescription, ActorRef, ActorSystem, AnyActorRef, AskError, Cell, CellProtocol, Control, Core, EndReason,
     System, dispatch::Task,
@@ -73,6 +73,7 @@ pub(super) fn make<A: RemoteActor>(
         mine,
         actor,
         contracts: Vec::new(),
+        last: None,
         buffer: Vec::new(),
         batch: Lane::new(),
         ends: HashMap::new(),
@@ -90,6 +91,8 @@ struct Proxy<A: RemoteActor> {
     actor: u64,
     /// The numbers of the handlers that were used.
     contracts: Vec<Option<u64>>,
+    /// The handler of the last message and its number, because the next one often has the same.
+    last: Option<(&'static str, u64)>,
     /// Holds the arguments of the message that is being written.
     buffer: Vec<u8>,
     /// What was taken from the user lane and not written yet.
@@ -109,45 +112,71 @@ impl<A: RemoteActor> Future for Proxy<A> {
         let mut gate = this.link.gate(this.mine, this.actor, cx.waker());
         if gate != Gate::Over {
             let node = this.link.node();
-            scope(&node, || this.serve(&mut gate, cx));
+            gate = scope(&node, || this.serve(gate, cx));
         }
         if gate == Gate::Over {
             this.end();
             return Poll::Ready(());
         }
         this.link.flush();
-        this.cell.mailbox.set_accepts(gate == Gate::Open);
+        this.cell.mailbox.set_accepts(gate != Gate::Closed);
         Poll::Pending
     }
 }
 
 impl<A: RemoteActor> Proxy<A> {
-    fn serve(&mut self, gate: &mut Gate, cx: &TaskContext<'_>) {
+    /// Writes what waits, as long as the gate is open. Returns what the gate is then.
+    fn serve(&mut self, mut gate: Gate, cx: &TaskContext<'_>) -> Gate {
         while let Some(message) = self.cell.mailbox.take_system(&mut false) {
             self.system(message);
         }
-        for _ in 0..THROUGHPUT {
-            if *gate != Gate::Open {
-                return;
+        let (mut written, mut bytes) = (Vec::new(), 0);
+        for turn in 0.. {
+            if turn == THROUGHPUT {
+                // Other cells have their turns first.
+                cx.waker().wake_by_ref();
+                break;
             }
+            if let Gate::Open(room) = gate
+                && bytes >= room
+            {
+                (gate, bytes) = (self.hand_over(gate, &mut written, cx), 0);
+            }
+            let Gate::Open(_) = gate else { return gate };
             if self.batch.is_empty() {
                 self.cell.mailbox.take_user_beside(0, &mut self.batch);
             }
             if let Some(control) = self.batch.pop_control() {
+                // It stands behind these messages.
+                self.hand_over(gate, &mut written, cx);
                 self.control(control);
+                (gate, bytes) = (self.link.gate(self.mine, self.actor, cx.waker()), 0);
             } else if self.batch.is_empty() {
-                return;
+                break;
             } else {
                 let message = self.cell.mailbox.begin_next(&mut self.batch);
-                self.message(message);
+                if let Some(message) = self.message(message) {
+                    bytes += Frame::HEAD + message.body.len() as u64;
+                    written.push(message);
+                }
             }
-            *gate = self.link.gate(self.mine, self.actor, cx.waker());
         }
-        // Other cells have their turns first.
-        cx.waker().wake_by_ref();
+        self.hand_over(gate, &mut written, cx)
     }
 
-    fn message(&mut self, message: A::Message) {
+    /// Queues what is written. Returns what the gate is then.
+    fn hand_over(&self, gate: Gate, written: &mut Vec<Written>, cx: &TaskContext<'_>) -> Gate {
+        if written.is_empty() {
+            return gate;
+        }
+        let gate = self.link.write(self.mine, self.actor, written, cx.waker());
+        for Written { name, reply, .. } in written.drain(..) {
+            self.lost(name, DeadLetterReason::Unreachable, reply);
+        }
+        gate
+    }
+
+    fn message(&mut self, message: A::Message) -> Option<Written> {
         let name = A::message_name(&message);
         let mut out = Outgoing { body: take(&mut self.buffer), ..Outgoing::default() };
         let written = contained(|| <A as RemoteActor>::encode(message, &mut out));
@@ -161,30 +190,18 @@ impl<A: RemoteActor> Proxy<A> {
                 Err(DeadLetterReason::Unsendable)
             }
         };
-        match contracted {
-            Ok(contract) => {
-                let mut body = Vec::with_capacity(arguments.len() + 3);
-                number(&mut body, contract);
-                body.extend_from_slice(&arguments);
-                self.send(name, body, reply);
+        let written = match contracted {
+            Ok(contract) => Some(Written { name, body: numbered(contract, &arguments), reply }),
+            Err(reason) => {
+                self.lost(name, reason, reply);
+                None
             }
-            Err(reason) => self.lost(name, reason, reply),
-        }
+        };
         if arguments.capacity() <= BUFFER {
             arguments.clear();
             self.buffer = arguments;
         }
-    }
-
-    fn send(&self, name: &'static str, body: Vec<u8>, reply: Option<Pending>) {
-        let to = self.actor;
-        let sent = match reply {
-            None => self.link.send(self.mine, Frame::Tell { to, body }).map_err(|()| None),
-            Some(pending) => self.link.ask(self.mine, to, body, pending).map_err(Some),
-        };
-        if let Err(reply) = sent {
-            self.lost(name, DeadLetterReason::Unreachable, reply);
-        }
+        written
     }
 
     fn lost(&self, name: &'static str, reason: DeadLetterReason, reply: Option<Pending>) {
@@ -196,7 +213,18 @@ impl<A: RemoteActor> Proxy<A> {
     }
 
     /// The number of a handler on the wire.
-    fn contract(&mut self, handler: &str) -> Option<u64> {
+    fn contract(&mut self, handler: &'static str) -> Option<u64> {
+        if let Some((last, number)) = self.last
+            && std::ptr::eq(last, handler)
+        {
+            return Some(number);
+        }
+        let number = self.look_up(handler)?;
+        self.last = Some((handler, number));
+        Some(number)
+    }
+
+    fn look_up(&mut self, handler: &str) -> Option<u64> {
         let handler = A::CONTRACT.iter().position(|known| known.name == handler)?;
         if self.contracts.len() <= handler {
             self.contracts.resize(handler + 1, None);
@@ -213,7 +241,7 @@ impl<A: RemoteActor> Proxy<A> {
     }
 
     fn note(&self, note: &Note) {
-        self.frame(Frame::Note(bytes(note)));
+        self.frame(Frame::Note(bytes(note).into()));
     }
 
     fn system(&mut self, message: System) {
@@ -221,7 +249,7 @@ impl<A: RemoteActor> Proxy<A> {
         match message {
             System::Watch(watcher) => {
                 let body = bytes(&self.link.node().watcher(&watcher));
-                self.frame(Frame::Watch { subject, watcher: watcher.uid().into(), body });
+                self.frame(Frame::Watch { subject, watcher: watcher.uid().into(), body: body.into() });
             }
             System::Unwatch(watcher) => self.frame(Frame::Unwatch { subject, watcher: watcher.uid().into() }),
             System::Ended { subject, how, .. } => self.watched_ended(subject, how),
@@ -251,7 +279,7 @@ impl<A: RemoteActor> Proxy<A> {
             Control::Terminated(subject) => {
                 let how = self.ends.remove(&subject.uid()).unwrap_or(HowEnded::AlreadyGone);
                 let body = bytes(&WireEnd::new(how, &subject.core().end_reason()));
-                self.frame(Frame::Ended { subject: subject.uid().into(), watcher: uid, body });
+                self.frame(Frame::Ended { subject: subject.uid().into(), watcher: uid, body: body.into() });
             }
             Control::PoisonPill => self.note(&Note::Signal { uid, signal: Signal::Poison }),
             Control::Kill => self.note(&Note::Signal { uid, signal: Signal::Kill }),

@@ -1,5 +1,7 @@
 //! Actors that other nodes may reach.
 
+use std::any::type_name;
+
 use super::codec::{Arguments, Outgoing, RemoteHandler, Undecodable, Unsendable};
 use super::holding::HeldMessage;
 use super::link::Link;
@@ -39,12 +41,21 @@ pub trait RemoteActor: Actor {
 #[derive(Clone, Copy)]
 pub(super) struct RemoteType {
     pub(super) name: &'static str,
-    /// Hands a message to an actor here, or gives it back if the mailbox is full or others wait before it.
-    pub(super) deliver: fn(&AnyActorRef, &str, Arguments<'_>, bool) -> Delivered,
+    pub(super) type_name: &'static str,
+    contract: &'static [RemoteHandler],
+    /// Where messages for an actor of this type go.
+    pub(super) inlet: fn(&AnyActorRef) -> Option<Box<dyn Inlet>>,
     /// Whether refs of this type reach the actor.
     pub(super) reaches: fn(&AnyActorRef) -> bool,
     /// The proxy of an actor of this type.
     pub(super) proxy: fn(&std::sync::Arc<Link>, u64, u64, &str) -> Option<AnyActorRef>,
+}
+
+/// Takes messages of other nodes for one actor here.
+pub(super) trait Inlet {
+    /// Reads a message for the handler of this name, and hands it to the actor. Gives the message back if the mailbox is full or others
+    /// wait before it.
+    fn deliver(&self, handler: &str, arguments: Arguments<'_>, must_wait: bool) -> Delivered;
 }
 
 /// What became of a message of another node.
@@ -61,60 +72,62 @@ impl RemoteType {
     pub(super) fn of<A: RemoteActor>() -> Self {
         Self {
             name: A::NAME,
-            deliver: deliver::<A>,
+            type_name: type_name::<A>(),
+            contract: A::CONTRACT,
+            inlet: |actor| actor.downcast::<A>().map(|actor| Box::new(actor) as _),
             reaches: |actor| actor.downcast::<A>().is_some(),
             proxy: |link, mine, uid, path| link.proxy::<A>(mine, uid, path).map(|proxy| proxy.to_any()),
         }
     }
+
+    /// The name that dead letters give to messages for this handler.
+    pub(super) fn message_name(&self, handler: &str) -> Option<&'static str> {
+        self.contract.iter().find(|known| known.name == handler).map(|known| known.name)
+    }
 }
 
-fn deliver<A: RemoteActor>(
-    to: &AnyActorRef,
-    handler: &str,
-    mut arguments: Arguments<'_>,
-    must_wait: bool,
-) -> Delivered {
-    let core = to.core();
-    let Some(actor) = to.downcast::<A>() else { return Delivered::Gone };
-    let read = contained(|| <A as RemoteActor>::decode(handler, &mut arguments));
-    let asked = arguments.into_asked();
-    let lost = |reason, asked: Option<super::codec::Asked>| {
-        let is_asked = asked.is_some();
-        if let Some(asked) = asked {
-            asked.fail(&AskError::Undeliverable);
+impl<A: RemoteActor> Inlet for ActorRef<A> {
+    fn deliver(&self, handler: &str, mut arguments: Arguments<'_>, must_wait: bool) -> Delivered {
+        let read = contained(|| <A as RemoteActor>::decode(handler, &mut arguments));
+        let asked = arguments.into_asked();
+        let lost = |reason, asked: Option<super::codec::Asked>| {
+            let is_asked = asked.is_some();
+            if let Some(asked) = asked {
+                asked.fail(&AskError::Undeliverable);
+            }
+            let name = RemoteType::of::<A>().message_name(handler).unwrap_or("unknown");
+            self.core().lost(crate::observe::Lost::new(name, reason, is_asked));
+            Delivered::Taken
+        };
+        let message = match read {
+            Ok(Ok(message)) => message,
+            Ok(Err(why)) => return lost(why.into(), asked),
+            Err(payload) => {
+                crate::base::drop_contained(payload);
+                return lost(DeadLetterReason::Undecodable, asked);
+            }
+        };
+        if must_wait {
+            return Delivered::Full(held(self, message));
         }
-        let name = A::CONTRACT.iter().find(|known| known.name == handler).map_or("unknown", |known| known.name);
-        core.lost(crate::observe::Lost::new(name, reason, is_asked));
-        Delivered::Taken
-    };
-    let message = match read {
-        Ok(Ok(message)) => message,
-        Ok(Err(why)) => return lost(why.into(), asked),
-        Err(payload) => {
-            crate::base::drop_contained(payload);
-            return lost(DeadLetterReason::Undecodable, asked);
+        match self.offer(message) {
+            Ok(()) => Delivered::Taken,
+            Err(full) if full.reason() == SendErrorReason::MailboxFull => {
+                Delivered::Full(held(self, full.into_message()))
+            }
+            Err(refused) => cannot_push(self, refused),
         }
-    };
-    if must_wait {
-        return Delivered::Full(held(to, actor, message));
-    }
-    match actor.offer(message) {
-        Ok(()) => Delivered::Taken,
-        Err(full) if full.reason() == SendErrorReason::MailboxFull => {
-            Delivered::Full(held(to, actor, full.into_message()))
-        }
-        Err(refused) => cannot_push(&actor, refused),
     }
 }
 
 /// A message that waits for room.
-fn held<A: RemoteActor>(to: &AnyActorRef, actor: ActorRef<A>, message: A::Message) -> HeldMessage {
-    let name = A::message_name(&message);
+fn held<A: RemoteActor>(actor: &ActorRef<A>, message: A::Message) -> HeldMessage {
+    let (to, name, actor) = (actor.to_any(), A::message_name(&message), actor.clone());
     let deliver = async move {
-        let Err(refused) = actor.send_when_room::<true>(message).await else { return Delivered::Taken };
+        let Err(refused) = actor.tell_when_room(message).await else { return Delivered::Taken };
         cannot_push(&actor, refused)
     };
-    HeldMessage { to: to.clone(), name, deliver: Box::pin(deliver) }
+    HeldMessage { to, name, deliver: Box::pin(deliver) }
 }
 
 /// Gives an actor a message. If the actor refuses it, it becomes a dead letter, and its asker is told why.

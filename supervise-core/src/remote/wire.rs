@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::association::{Frame, Greeting, Packet};
+use super::association::{Body, Frame, Greeting, Packet};
 use super::codec::{read, write};
 use crate::actor::{AskError, EndReason};
 use crate::base::ActorPath;
@@ -336,29 +336,44 @@ const RESUME: u8 = 9;
 /// A frame: its kind, its length, its numbers, its body. A kind that is not known can be skipped. Uids are random, so all numbers take
 /// eight bytes.
 fn frame(out: &mut Vec<u8>, frame: &Frame) {
-    let none: &[u8] = &[];
-    let (kind, numbers, body): (u8, [Option<u64>; 2], &[u8]) = match frame {
-        Frame::Tell { to, body } => (TELL, [Some(*to), None], body),
-        Frame::Ask { to, ask, body } => (ASK, [Some(*to), Some(*ask)], body),
-        Frame::Answer { ask, body } => (ANSWER, [Some(*ask), None], body),
-        Frame::Watch { subject, watcher, body } => (WATCH, [Some(*subject), Some(*watcher)], body),
-        Frame::Unwatch { subject, watcher } => (UNWATCH, [Some(*subject), Some(*watcher)], none),
-        Frame::Ended { subject, watcher, body } => (ENDED, [Some(*subject), Some(*watcher)], body),
-        Frame::Note(body) => (NOTE, [None, None], body),
-        Frame::Pause { to } => (PAUSE, [Some(*to), None], none),
-        Frame::Resume { to } => (RESUME, [Some(*to), None], none),
-    };
-    let numbers = numbers.into_iter().flatten();
+    match frame {
+        Frame::Tell { to, body } => put(out, TELL, [*to], body),
+        Frame::Ask { to, ask, body } => put(out, ASK, [*to, *ask], body),
+        Frame::Answer { ask, body } => put(out, ANSWER, [*ask], body),
+        Frame::Watch { subject, watcher, body } => put(out, WATCH, [*subject, *watcher], body),
+        Frame::Unwatch { subject, watcher } => put(out, UNWATCH, [*subject, *watcher], &[]),
+        Frame::Ended { subject, watcher, body } => put(out, ENDED, [*subject, *watcher], body),
+        Frame::Note(body) => put(out, NOTE, [], body),
+        Frame::Pause { to } => put(out, PAUSE, [*to], &[]),
+        Frame::Resume { to } => put(out, RESUME, [*to], &[]),
+    }
+}
+
+#[inline]
+fn put<const N: usize>(out: &mut Vec<u8>, kind: u8, numbers: [u64; N], body: &[u8]) {
     out.push(kind);
-    number(out, (8 * numbers.clone().count() + body.len()) as u64);
-    numbers.for_each(|one| out.extend_from_slice(&one.to_le_bytes()));
+    number(out, (8 * N + body.len()) as u64);
+    for one in numbers {
+        out.extend_from_slice(&one.to_le_bytes());
+    }
     out.extend_from_slice(body);
 }
 
 struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
+    #[inline]
     fn number(&mut self) -> Option<u64> {
+        match self.0.split_first() {
+            Some((&byte @ ..0x80, rest)) => {
+                self.0 = rest;
+                Some(u64::from(byte))
+            }
+            _ => self.long_number(),
+        }
+    }
+
+    fn long_number(&mut self) -> Option<u64> {
         let (mut value, mut shift) = (0_u64, 0);
         for (at, &byte) in self.0.iter().enumerate().take(10) {
             value |= u64::from(byte & 0x7f) << shift;
@@ -407,18 +422,38 @@ impl<'a> Reader<'a> {
         Some(size)
     }
 
-    fn rest(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.0).to_vec()
+    #[inline]
+    fn rest(&mut self) -> Body {
+        Body::from(std::mem::take(&mut self.0))
     }
 }
 
 /// Appends a number, seven bits in each byte.
-pub(super) fn number(out: &mut Vec<u8>, mut value: u64) {
+#[inline]
+pub(super) fn number(out: &mut Vec<u8>, value: u64) {
+    match u8::try_from(value) {
+        Ok(byte @ ..0x80) => out.push(byte),
+        _ => long_number(out, value),
+    }
+}
+
+fn long_number(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(u8::try_from(value & 0x7f).unwrap_or(0) | 0x80);
         value >>= 7;
     }
     out.push(u8::try_from(value).unwrap_or(0));
+}
+
+/// A number, and bytes behind it.
+#[inline]
+pub(super) fn numbered(value: u64, bytes: &[u8]) -> Body {
+    if let Ok(byte @ ..0x80) = u8::try_from(value) {
+        return Body::joined(&[byte], bytes);
+    }
+    let mut first = Vec::new();
+    number(&mut first, value);
+    Body::joined(&first, bytes)
 }
 
 /// Takes a number from the front.
@@ -435,13 +470,13 @@ mod tests {
     fn packets() -> Vec<Packet> {
         let from = Greeting { versions: VERSIONS, mesh: "m".to_owned(), uid: u64::MAX };
         let frames = vec![
-            Frame::Tell { to: 1, body: vec![1, 2, 3] },
-            Frame::Ask { to: 0, ask: u64::MAX, body: Vec::new() },
-            Frame::Answer { ask: 300, body: vec![0; 300] },
-            Frame::Watch { subject: 7, watcher: 8, body: vec![9] },
+            Frame::Tell { to: 1, body: vec![1, 2, 3].into() },
+            Frame::Ask { to: 0, ask: u64::MAX, body: Body::default() },
+            Frame::Answer { ask: 300, body: vec![0; 300].into() },
+            Frame::Watch { subject: 7, watcher: 8, body: vec![9].into() },
             Frame::Unwatch { subject: 7, watcher: 8 },
-            Frame::Ended { subject: 7, watcher: 8, body: vec![9] },
-            Frame::Note(vec![1]),
+            Frame::Ended { subject: 7, watcher: 8, body: vec![9].into() },
+            Frame::Note(vec![1].into()),
             Frame::Pause { to: u64::MAX },
             Frame::Resume { to: 7 },
         ];
@@ -475,12 +510,17 @@ mod tests {
 
     #[test]
     fn a_frame_of_a_later_version_is_skipped() {
-        let known =
-            Packet::Frames { to: 1, from: 2, sequence: 0, acknowledged: 0, frames: vec![Frame::Note(vec![7])] };
+        let known = Packet::Frames {
+            to: 1,
+            from: 2,
+            sequence: 0,
+            acknowledged: 0,
+            frames: vec![Frame::Note(vec![7].into())],
+        };
         let mut bytes =
             encode(&Packet::Frames { to: 1, from: 2, sequence: 0, acknowledged: 0, frames: Vec::new() });
         bytes.extend([99, 3, 1, 2, 3]);
-        frame(&mut bytes, &Frame::Note(vec![7]));
+        frame(&mut bytes, &Frame::Note(vec![7].into()));
         assert_eq!(decode(&bytes, u64::MAX), Some(known));
     }
 

@@ -14,8 +14,8 @@ use super::region::{Region, hash};
 use super::route::Route;
 use super::{ShardKey, WireName};
 use crate::actor::{
-    Actor, ActorRef, AskError, Context, EscalationsDecidedBy, FailuresDecidedBy, ReplyTo, Request, SpawnError,
-    Supervisor,
+    Actor, ActorRef, AskError, Context, EscalationsDecidedBy, HandlersOfOneImplBlockDecidedBy, ReplyTo, Request,
+    SpawnError, Supervisor,
 };
 use crate::base::{contained, drop_contained};
 use crate::failure::Failure;
@@ -214,7 +214,7 @@ impl<K: ShardKey, A: RemoteActor> RemoteActor for Gate<K, A> {
     }
 }
 
-impl<K: ShardKey, A: RemoteActor, P> FailuresDecidedBy<P> for Gate<K, A> {}
+impl<K: ShardKey, A: RemoteActor, P> HandlersOfOneImplBlockDecidedBy<P> for Gate<K, A> {}
 impl<K: ShardKey, A: RemoteActor, P> EscalationsDecidedBy<P> for Gate<K, A> {}
 
 impl<K: ShardKey, A: RemoteActor> fmt::Debug for Gate<K, A> {

@@ -12,8 +12,8 @@ use super::region::{Holder, Member, Region, View, entry, hash};
 use super::route::Route;
 use super::{ShardKey, WireName};
 use crate::actor::{
-    Actor, ActorRef, AskError, Context, EscalationsDecidedBy, FailuresDecidedBy, ReplyTo, Request, Supervisor,
-    TypedRef, WorkId,
+    Actor, ActorRef, AskError, Context, EscalationsDecidedBy, HandlersOfOneImplBlockDecidedBy, ReplyTo, Request,
+    Supervisor, TypedRef, WorkId,
 };
 use crate::base::{contained_async, drop_contained};
 use crate::failure::Failure;
@@ -409,7 +409,7 @@ impl<K: ShardKey, A: RemoteActor> RemoteActor for Keeper<K, A> {
     }
 }
 
-impl<K: ShardKey, A: RemoteActor, P> FailuresDecidedBy<P> for Keeper<K, A> {}
+impl<K: ShardKey, A: RemoteActor, P> HandlersOfOneImplBlockDecidedBy<P> for Keeper<K, A> {}
 impl<K: ShardKey, A: RemoteActor, P> EscalationsDecidedBy<P> for Keeper<K, A> {}
 
 impl<K: ShardKey, A: RemoteActor> fmt::Debug for Keeper<K, A> {

@@ -14,7 +14,8 @@ use super::gate::{Enter, GateMessage};
 use super::keeper::Keeper;
 use super::region::{Holder, Region, View, hash};
 use crate::actor::{
-    Actor, AskError, Context, EscalationsDecidedBy, FailuresDecidedBy, SpawnError, Supervisor, TypedRef,
+    Actor, AskError, Context, EscalationsDecidedBy, HandlersOfOneImplBlockDecidedBy, SpawnError, Supervisor,
+    TypedRef,
 };
 use crate::failure::Failure;
 use crate::mailbox::MailboxKind;
@@ -154,7 +155,7 @@ fn lose<K: ShardKey, A: RemoteActor>(
     ctx.me_any().core().lose(name, reason, answer, message);
 }
 
-impl<K: ShardKey, A: RemoteActor, P> FailuresDecidedBy<P> for Route<K, A> {}
+impl<K: ShardKey, A: RemoteActor, P> HandlersOfOneImplBlockDecidedBy<P> for Route<K, A> {}
 impl<K: ShardKey, A: RemoteActor, P> EscalationsDecidedBy<P> for Route<K, A> {}
 
 impl<K: ShardKey, A: RemoteActor> fmt::Debug for Route<K, A> {

@@ -25,10 +25,11 @@ impl Chance {
 
 const NODES: usize = 3;
 
-fn deed(chance: &mut Chance, at: usize) -> Deed {
+/// A deed of a node. If windows are `closed` for good, it waits for no answer and no news.
+fn deed(chance: &mut Chance, at: usize, closed: bool) -> Deed {
     let peer = (at + 1 + chance.below(NODES - 1)) % NODES;
     let actor = |chance: &mut Chance, at: usize| (at * 10 + chance.below(4)) as Id;
-    match chance.below(15) {
+    match if closed { 11 + chance.below(3) } else { chance.below(15) } {
         0..5 => Deed::Tell(actor(chance, at), peer),
         5..7 => Deed::Ask(peer),
         7..9 => Deed::Watch(actor(chance, peer), actor(chance, at)),
@@ -53,12 +54,14 @@ fn is_taken(chance: &mut Chance, action: Action) -> bool {
 
 fn run(seed: u64, steps: usize) -> usize {
     let mut chance = Chance(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    let closed = chance.below(4) == 0;
     let scripts: Vec<Vec<Deed>> =
-        (0..NODES).map(|at| (0..steps / 6).map(|_| deed(&mut chance, at)).collect()).collect();
+        (0..NODES).map(|at| (0..steps / 6).map(|_| deed(&mut chance, at, closed)).collect()).collect();
     let scripts: Vec<&[Deed]> = scripts.iter().map(Vec::as_slice).collect();
     let window = [2, 5, 1000][chance.below(3)] * (Frame::HEAD + 2);
     // For each of the 4 actors of a node that never read, a peer has less than two windows under way before it pauses.
-    let settings = Settings { window, packet: window / 2, held: 16 * window, ..Settings::DEFAULT };
+    let held = if closed { 0 } else { 16 * window };
+    let settings = Settings { window, packet: window / 2, held, ..Settings::DEFAULT };
     let mut world = World::new(&scripts).with_settings(settings);
     let often = 1_000_000;
     world.works_later = chance.below(2) == 0;

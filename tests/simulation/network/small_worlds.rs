@@ -129,3 +129,15 @@ fn network_a_full_actor_and_no_room_to_hold() {
     start.works_later = true;
     explore("no room to hold", start);
 }
+
+/// An actor that never reads closes the window of one direction. In the other direction, refs are resumed all the same.
+#[test]
+fn network_a_resume_passes_a_closed_window() {
+    let settings = Settings { window: 2 * (Frame::HEAD + 2), packet: Frame::HEAD + 2, held: 0, ..slow() };
+    let (full, other) = (idler(11), reader(1));
+    let deeds: &[&[_]] = &[&[Put(1, full); 4], &[Put(11, other); 3]];
+    let faults = Faults { ticks: 1, ..Faults::default() };
+    let mut start = World::new(deeds).with_settings(settings).greeted().with_faults(faults);
+    start.works_later = true;
+    explore("a resume and a closed window", start);
+}

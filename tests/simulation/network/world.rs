@@ -1,12 +1,15 @@
 //! Some nodes, each with an association with each other node, and the packets between them.
 
+mod checks;
+mod possible;
+
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hash::{Hash, Hasher};
 use std::time::Duration;
 
 use supervise_core::remote::association::{
-    Association, Effect, Frame, Greeting, Id, Input, Number, Packet, Settings, VERSIONS,
+    Association, Body, Effect, Frame, Greeting, Id, Input, Number, Packet, Settings, VERSIONS,
 };
 
 use super::history::{Broken, History, Place};
@@ -103,8 +106,9 @@ struct Node {
     now: Duration,
     /// By the peer.
     peers: BTreeMap<Place, Association>,
-    /// Deliveries that wait to be carried out: peer, number, frames, bytes.
-    inbox: VecDeque<(Place, Number, Vec<Frame>, u64)>,
+    /// What waits to be carried out: peer, number, frames, bytes. The verdict has no frames: what waits for room is lost then, in its
+    /// turn.
+    inbox: VecDeque<(Place, Number, Option<Vec<Frame>>, u64)>,
     deeds: VecDeque<Deed>,
     ended: BTreeSet<Id>,
     /// The watchers of this node's actors: subject, watcher, and the association.
@@ -128,7 +132,7 @@ struct Small {
 struct Parcel {
     peer: Place,
     mine: Number,
-    body: Vec<u8>,
+    body: Body,
     bytes: u64,
 }
 
@@ -211,79 +215,6 @@ impl World {
     pub(super) fn with_faults(mut self, faults: Faults) -> Self {
         self.faults = faults;
         self
-    }
-
-    fn pairs(&self) -> impl Iterator<Item = (Place, Place)> + '_ {
-        self.between.iter().filter(|(_, flying)| !flying.is_empty()).map(|(pair, _)| *pair)
-    }
-
-    /// What happens without faults, deeds or time.
-    fn quiet_actions(&self) -> impl Iterator<Item = Action> + '_ {
-        let deliver = self.pairs().map(|(from, to)| Action::Deliver(from, to, 0));
-        let work = self.nodes.iter().enumerate().filter(|(_, node)| !node.inbox.is_empty());
-        let reads = self.nodes.iter().enumerate().flat_map(|(at, node)| {
-            let ready = node.small.iter().filter(|(id, small)| small.mailbox.is_some() && !is_idler(**id));
-            ready.map(move |(id, _)| Action::Read(at, *id))
-        });
-        deliver.chain(work.map(|(at, _)| Action::Work(at))).chain(reads)
-    }
-
-    /// Whether nothing is under way.
-    pub(super) fn is_quiet(&self) -> bool {
-        self.next_quiet().is_none()
-    }
-
-    fn next_quiet(&self) -> Option<Action> {
-        self.quiet_actions().next()
-    }
-
-    /// Everything that may happen next.
-    pub(super) fn actions(&self) -> Vec<Action> {
-        let mut all: Vec<Action> = self.quiet_actions().collect();
-        for (from, to) in self.pairs() {
-            let flying = &self.between[&(from, to)];
-            let is_packet = |at: usize| matches!(flying[at], Flying::Packet(_));
-            if self.faults.drops > 0 && is_packet(0) {
-                all.push(Action::Drop(from, to));
-            }
-            if self.faults.repeats > 0 && is_packet(0) {
-                all.push(Action::Repeat(from, to));
-            }
-            if self.faults.reorders > 0 {
-                // The engine's own news stays in order, and may overtake packets.
-                let is_first = |at: usize| is_packet(at) || (0..at).all(is_packet);
-                all.extend((1..flying.len()).filter(|at| is_first(*at)).map(|at| Action::Deliver(from, to, at)));
-            }
-        }
-        for (at, node) in self.nodes.iter().enumerate().filter(|(_, node)| node.lives) {
-            if node.deeds.front().is_some_and(|deed| self.can(at, *deed)) {
-                all.push(Action::Act(at));
-            }
-            if self.faults.ticks > 0 && node.deadline().is_some() {
-                all.push(Action::Tick(at));
-            }
-            if self.faults.freezes > 0 {
-                all.push(Action::Freeze(at));
-            }
-            if self.faults.restarts > 0 {
-                all.push(Action::Restart(at));
-            }
-            if self.faults.kills > 0 {
-                all.push(Action::Kill(at));
-            }
-        }
-        all
-    }
-
-    /// A ref to a peer's actor exists only while there is an association.
-    fn can(&self, at: Place, deed: Deed) -> bool {
-        let is_up = |peer: Place| self.nodes[at].peers[&peer].numbers().is_some();
-        match deed {
-            Deed::Tell(_, peer) | Deed::Ask(peer) => is_up(peer),
-            Deed::Watch(subject, _) | Deed::Unwatch(subject, _) => is_up(home(subject)),
-            Deed::Put(_, to) => is_up(home(to)),
-            Deed::End(_) | Deed::Leave => true,
-        }
     }
 
     pub(super) fn act(&mut self, action: Action) -> Result<(), Broken> {
@@ -396,7 +327,7 @@ impl World {
                     self.between.entry((at, peer)).or_default().push_back(Flying::Packet(packet));
                 }
                 Effect::Deliver { mine, frames, bytes } => {
-                    self.nodes[at].inbox.push_back((peer, mine, frames, bytes));
+                    self.nodes[at].inbox.push_back((peer, mine, Some(frames), bytes));
                     if !self.works_later {
                         self.work(at)?;
                     }
@@ -404,10 +335,10 @@ impl World {
                 Effect::Forget { subject, watcher } => {
                     self.nodes[at].watchers.remove(&(subject, watcher, last));
                 }
-                // What waits for room becomes a dead letter.
                 Effect::Verdict { mine, .. } => {
-                    for small in self.nodes[at].small.values_mut() {
-                        small.held.retain(|parcel| (parcel.peer, parcel.mine) != (peer, mine));
+                    self.nodes[at].inbox.push_back((peer, mine, None, 0));
+                    if !self.works_later {
+                        self.work(at)?;
                     }
                 }
                 Effect::Resumed { .. }
@@ -423,13 +354,19 @@ impl World {
 
     fn work(&mut self, at: Place) -> Result<(), Broken> {
         let Some((peer, mine, frames, bytes)) = self.nodes[at].inbox.pop_front() else { return Ok(()) };
+        let Some(frames) = frames else {
+            // What waits for room becomes a dead letter.
+            let small = self.nodes[at].small.values_mut();
+            small.for_each(|small| small.held.retain(|parcel| (parcel.peer, parcel.mine) != (peer, mine)));
+            return Ok(());
+        };
         for frame in frames {
             match frame {
-                Frame::Ask { ask, .. } => self.send(at, peer, Frame::Answer { ask, body: Vec::new() })?,
+                Frame::Ask { ask, .. } => self.send(at, peer, Frame::Answer { ask, body: Body::default() })?,
                 Frame::Watch { subject, watcher, .. } => {
                     let node = &mut self.nodes[at];
                     if node.ended.contains(&subject) {
-                        self.send(at, peer, Frame::Ended { subject, watcher, body: Vec::new() })?;
+                        self.send(at, peer, Frame::Ended { subject, watcher, body: Body::default() })?;
                     } else if node.peers.get(&peer).and_then(Association::numbers).is_some_and(|of| of.0 == mine) {
                         node.watchers.insert((subject, watcher, mine));
                     }
@@ -456,11 +393,6 @@ impl World {
         let Parcel { peer, mine, bytes, .. } = parcel;
         if small.mailbox.is_none() && small.held.is_empty() {
             small.mailbox = Some(parcel);
-            return Ok(());
-        }
-        // A node that has come to its verdict holds nothing more for that association.
-        let is_up = self.nodes[at].peers.get(&peer).and_then(Association::numbers).is_some_and(|of| of.0 == mine);
-        if !is_up {
             return Ok(());
         }
         self.nodes[at].small.entry(to).or_default().held.push_back(parcel);
@@ -500,7 +432,7 @@ impl World {
                 if self.nodes[at].ended.contains(&sender) {
                     return Ok(());
                 }
-                let body = vec![u8::try_from(sender).unwrap_or(0), u8::try_from(count % 251).unwrap_or(0)];
+                let body = vec![u8::try_from(sender).unwrap_or(0), u8::try_from(count % 251).unwrap_or(0)].into();
                 self.send(at, peer, Frame::Tell { to: count, body })
             }
             Deed::Put(sender, to) => {
@@ -508,12 +440,12 @@ impl World {
                 if self.nodes[at].ended.contains(&sender) || association.is_paused(to) || !association.is_open() {
                     return Ok(());
                 }
-                let body = vec![u8::try_from(sender).unwrap_or(0), u8::try_from(count % 251).unwrap_or(0)];
+                let body = vec![u8::try_from(sender).unwrap_or(0), u8::try_from(count % 251).unwrap_or(0)].into();
                 self.send(at, home(to), Frame::Tell { to, body })
             }
-            Deed::Ask(peer) => self.send(at, peer, Frame::Ask { to: 0, ask: count, body: Vec::new() }),
+            Deed::Ask(peer) => self.send(at, peer, Frame::Ask { to: 0, ask: count, body: Body::default() }),
             Deed::Watch(subject, watcher) => {
-                self.send(at, home(subject), Frame::Watch { subject, watcher, body: Vec::new() })
+                self.send(at, home(subject), Frame::Watch { subject, watcher, body: Body::default() })
             }
             Deed::Unwatch(subject, watcher) => self.send(at, home(subject), Frame::Unwatch { subject, watcher }),
             Deed::End(actor) => {
@@ -523,7 +455,7 @@ impl World {
                     node.watchers.iter().filter(|(of, ..)| *of == actor).map(|(_, watcher, _)| *watcher).collect();
                 node.watchers.retain(|(of, ..)| *of != actor);
                 watchers.into_iter().try_for_each(|watcher| {
-                    self.send(at, home(watcher), Frame::Ended { subject: actor, watcher, body: Vec::new() })
+                    self.send(at, home(watcher), Frame::Ended { subject: actor, watcher, body: Body::default() })
                 })
             }
             Deed::Leave => {
@@ -544,36 +476,6 @@ impl World {
             .map(|(peer, _)| *peer)
             .collect();
         due.into_iter().try_for_each(|peer| self.step(at, peer, Input::Tick))
-    }
-
-    /// What holds in every state.
-    fn check(&self) -> Result<(), Broken> {
-        for (at, node) in self.nodes.iter().enumerate() {
-            for (peer, association) in &node.peers {
-                let largest = self.settings.window.max(Frame::HEAD + 2);
-                if association.under_way() > largest {
-                    return Err(format!("N5: {at} has {} bytes under way to {peer}", association.under_way()));
-                }
-                if association.numbers().is_none() && association.kept() > 0 {
-                    return Err(format!("N9: {at} keeps {} things for {peer}", association.kept()));
-                }
-            }
-            // By association, the bytes that wait here are under way for the sender.
-            for (peer, mine, _, _) in &node.inbox {
-                let waits: u64 =
-                    node.inbox.iter().filter(|one| (one.0, one.1) == (*peer, *mine)).map(|one| one.3).sum();
-                if waits > self.settings.window.max(Frame::HEAD + 2) {
-                    return Err(format!("N5: {waits} bytes wait at {at}"));
-                }
-            }
-            for peer in node.peers.keys() {
-                let held: u64 = node.held(*peer).map(|(_, parcel)| parcel.bytes).sum();
-                if held > self.settings.held + self.settings.window.max(Frame::HEAD + 2) {
-                    return Err(format!("N10: {held} bytes are held at {at}"));
-                }
-            }
-        }
-        Ok(())
     }
 
     fn earliest(&self) -> Option<(Duration, Place)> {
@@ -605,62 +507,6 @@ impl World {
             }
         }
         Err("N3: a deadline that has come is not met".to_owned())
-    }
-
-    /// No fault happens any more, and time passes. Checks what must hold in the end.
-    pub(super) fn finish(mut self) -> Result<(), Broken> {
-        self.faults = Faults::default();
-        self.quiet_until(self.settings.patience)?;
-        let mut twins = Vec::new();
-        for (at, node) in self.nodes.iter().enumerate() {
-            for (peer, association) in &node.peers {
-                twins.push((at, *peer, association.numbers()));
-            }
-        }
-        for (at, peer, numbers) in &twins {
-            let other = twins.iter().find(|twin| (twin.0, twin.1) == (*peer, *at)).and_then(|twin| twin.2);
-            if let Some((mine, yours)) = numbers
-                && other != Some((*yours, *mine))
-            {
-                return Err(format!("N3: {at} has ({mine}, {yours}), but {peer} has {other:?} after patience"));
-            }
-        }
-        self.quiet_until(self.settings.patience * 2)?;
-        self.pauses()?;
-        for at in 0..self.nodes.len() {
-            for peer in 0..self.nodes.len() {
-                if at == peer || !self.nodes[at].lives {
-                    continue;
-                }
-                let association = &self.nodes[at].peers[&peer];
-                if self.nodes[peer].lives != association.numbers().is_some() {
-                    return Err(format!("{at} and {peer} do not find each other, or not the end of each other"));
-                }
-                if !self.nodes[peer].lives && self.nodes[at].watchers.iter().any(|one| home(one.1) == peer) {
-                    return Err(format!("N9: {at} keeps watchers of {peer}, which is gone"));
-                }
-            }
-        }
-        let lives = |at: Place| self.nodes[at].lives;
-        // The verdict stands for messages that died with their node.
-        let ended = |actor: Id| lives(home(actor)) && self.nodes[home(actor)].ended.contains(&actor);
-        self.history.at_rest(ended, is_idler, SMALL)
-    }
-
-    /// At rest, a ref is paused if and only if something waits for its actor.
-    fn pauses(&self) -> Result<(), Broken> {
-        for (at, node) in self.nodes.iter().enumerate() {
-            for (peer, association) in &node.peers {
-                let full: BTreeSet<Id> = self.nodes[*peer].held(at).map(|(to, _)| to).collect();
-                if association.paused() != full.len() || !full.iter().all(|to| association.is_paused(*to)) {
-                    return Err(format!(
-                        "N10: {at} has paused {} refs, but {full:?} are full",
-                        association.paused()
-                    ));
-                }
-            }
-        }
-        Ok(())
     }
 }
 

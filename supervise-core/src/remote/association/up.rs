@@ -45,6 +45,8 @@ pub(super) struct Up {
     pub(super) holding: BTreeMap<Id, u64>,
     /// The bytes of all those frames.
     pub(super) held: u64,
+    /// Actors here that have become full, or have become so no longer, since the peer was told of them.
+    pub(super) untold: BTreeSet<Id>,
     /// Actors of the peer with full mailboxes.
     pub(super) paused: BTreeSet<Id>,
 }
@@ -81,6 +83,7 @@ impl Up {
             watched: BTreeSet::new(),
             holding: BTreeMap::new(),
             held: 0,
+            untold: BTreeSet::new(),
             paused: BTreeSet::new(),
         }
     }
@@ -90,23 +93,46 @@ impl Up {
     }
 
     pub(super) fn flush(&mut self, settings: &Settings, now: Time, effects: &mut Vec<Effect>) {
+        let reserve = self.reserve(settings);
         loop {
             let (mut frames, mut bytes) = (Vec::new(), 0);
-            while let Some(next) = self.queue.front() {
-                let with = bytes + next.size();
-                // A frame that is larger than the window travels alone.
-                let fits = self.under_way() + with <= settings.window || self.under_way() + bytes == 0;
+            // They go first: a peer that waits for them may be what keeps the window closed.
+            while let Some(to) = self.untold.first().copied() {
+                let with = bytes + Frame::HEAD;
+                let fits = self.under_way() + with <= settings.window.saturating_add(reserve);
                 if !fits || (bytes > 0 && with > settings.packet) {
                     break;
                 }
+                self.untold.remove(&to);
+                frames.push(if self.holding.contains_key(&to) {
+                    Frame::Pause { to }
+                } else {
+                    Frame::Resume { to }
+                });
                 bytes = with;
-                frames.extend(self.queue.pop_front());
             }
-            if frames.is_empty() {
+            let mut count = 0;
+            for next in &self.queue {
+                let (size, before) = (next.size(), self.under_way() + bytes);
+                // A frame that is larger than the window travels alone.
+                let fits = before + size <= settings.window || (size > settings.window && before <= reserve);
+                if !fits || (bytes > 0 && bytes + size > settings.packet) {
+                    break;
+                }
+                bytes += size;
+                self.queued -= size;
+                count += 1;
+            }
+            if bytes == 0 {
                 return;
             }
-            self.queued -= bytes;
             self.sent += bytes;
+            if frames.is_empty() && count == self.queue.len() {
+                // Moves nothing.
+                frames = take(&mut self.queue).into();
+            } else {
+                frames.extend(self.queue.drain(..count));
+            }
             self.transmit(settings, now, frames, effects);
         }
     }
@@ -114,7 +140,13 @@ impl Up {
     /// How many bytes the peer need not count as under way any more. What is held counts as processed up to a limit, so that full
     /// actors hold up no other; beyond it, the window closes.
     fn settled(&self, settings: &Settings) -> u64 {
-        self.processed.saturating_sub(self.held.saturating_sub(settings.held)).max(self.reported)
+        let beyond = self.held.saturating_sub(settings.held).min(settings.window);
+        self.processed.saturating_sub(beyond).max(self.reported)
+    }
+
+    /// As [`Settings::reserve`], for a peer that knows the frames for which it is.
+    fn reserve(&self, settings: &Settings) -> u64 {
+        if self.version < PAUSES { 0 } else { settings.reserve() }
     }
 
     pub(super) fn transmit(
@@ -159,7 +191,7 @@ impl Up {
         let waits = self.holding.entry(to).or_default();
         *waits += bytes;
         if *waits == bytes {
-            self.say(Frame::Pause { to });
+            self.has_turned(to);
         }
     }
 
@@ -177,16 +209,21 @@ impl Up {
         self.held -= bytes;
         if *waits == 0 {
             self.holding.remove(&to);
-            self.say(Frame::Resume { to });
+            self.has_turned(to);
         }
         self.report(settings, now, effects);
     }
 
-    /// Queues a frame for a peer that knows it.
-    fn say(&mut self, frame: Frame) {
-        if self.version >= PAUSES {
-            self.queued += frame.size();
-            self.queue.push_back(frame);
+    #[inline]
+    pub(super) fn put(&mut self, frame: Frame) {
+        self.queued += frame.size();
+        self.queue.push_back(frame);
+    }
+
+    /// An actor has become full, or is so no longer. If the peer has not been told of the last time, it need not know of either.
+    fn has_turned(&mut self, to: Id) {
+        if self.version >= PAUSES && !self.untold.remove(&to) {
+            self.untold.insert(to);
         }
     }
 
@@ -214,17 +251,21 @@ impl Up {
         self.acknowledged = acknowledged;
         let bytes = frames.iter().map(Frame::size).fold(0, u64::saturating_add);
         // For the peer, the bytes that wait to be processed here are still under way.
-        let waits = self.arrived - self.settled(settings);
-        if bytes > 0 && waits > 0 && waits.saturating_add(bytes) > settings.window {
+        let (waits, reserve) = (self.arrived - self.settled(settings), self.reserve(settings));
+        let most = settings.window.saturating_add(reserve);
+        if bytes > 0 && waits > reserve && waits.saturating_add(bytes) > most {
             return Err(Why::Broke);
         }
         let mut broken = Ok(());
-        frames.retain(|frame| match self.admits(settings, frame, effects) {
-            Ok(is_admitted) => is_admitted,
-            Err(why) => {
+        frames.retain(|frame| {
+            // Most frames are, so the others are looked at in a function of their own.
+            if let Frame::Tell { .. } = frame {
+                return true;
+            }
+            self.admits(settings, frame, effects).unwrap_or_else(|why| {
                 broken = Err(why);
                 false
-            }
+            })
         });
         broken?;
         self.arrived += bytes;

@@ -1,5 +1,6 @@
 //! What an association takes and gives: data only.
 
+use super::Body;
 use crate::supervision::Time;
 
 /// The number of an association, chosen by one of its two sides.
@@ -50,6 +51,11 @@ impl Settings {
         held: 1 << 24,
         paused: 65_536,
     };
+
+    /// How many bytes of [`Frame::Pause`] and [`Frame::Resume`] may be under way beyond the window, which a full actor may keep closed.
+    pub fn reserve(&self) -> u64 {
+        (self.window / 8).max(Frame::HEAD)
+    }
 }
 
 /// The oldest and the newest version of the wire that this release speaks.
@@ -123,7 +129,7 @@ pub enum Frame {
         /// The recipient.
         to: Id,
         /// The message.
-        body: Vec<u8>,
+        body: Body,
     },
     /// A message that is asked.
     Ask {
@@ -132,14 +138,14 @@ pub enum Frame {
         /// The asker's number for it.
         ask: u64,
         /// The message.
-        body: Vec<u8>,
+        body: Body,
     },
     /// The answer to an ask.
     Answer {
         /// The ask.
         ask: u64,
         /// The answer.
-        body: Vec<u8>,
+        body: Body,
     },
     /// The watcher wants to know when the subject, an actor of the receiver's, ends.
     Watch {
@@ -148,7 +154,7 @@ pub enum Frame {
         /// The actor of the sender's.
         watcher: Id,
         /// What the receiver needs to know of the watcher.
-        body: Vec<u8>,
+        body: Body,
     },
     /// The watcher does not want to know any more.
     Unwatch {
@@ -164,7 +170,7 @@ pub enum Frame {
         /// The actor of the receiver's.
         watcher: Id,
         /// How and why.
-        body: Vec<u8>,
+        body: Body,
     },
     /// The mailbox of this actor of the sender's is full: send it no more messages until `Resume`.
     Pause {
@@ -177,7 +183,7 @@ pub enum Frame {
         to: Id,
     },
     /// Anything else, which the association passes on.
-    Note(Vec<u8>),
+    Note(Body),
 }
 
 impl Frame {

@@ -97,12 +97,13 @@ impl NodeBuilder {
         self
     }
 
-    /// Sets how many bytes may be under way to a peer. The default is 1 MiB. Peers should have the same. Of what a peer sends to actors
+    /// Sets how many bytes may be under way to a peer, at least 256. The default is 1 MiB. Peers should have the same. Of what a peer sends to actors
     /// here with full mailboxes, 16 times as much may wait before the peer waits too
     /// (rule [26.11](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-26.11)).
     pub fn window(mut self, bytes: u64) -> Self {
-        self.limits.association.window = bytes.max(1);
-        self.limits.association.held = bytes.saturating_mul(16);
+        let window = bytes.max(256);
+        self.limits.association.window = window;
+        self.limits.association.held = window.saturating_mul(16);
         self
     }
 

@@ -8,6 +8,7 @@ use super::super::remote_actor::{Nobody, RemoteType};
 use super::super::wire::WireRef;
 use super::NodeCore;
 use crate::actor::{AnyActorRef, AnyCell};
+use crate::base::ActorPath;
 
 /// The actors here whose refs were handed out, by their uid.
 #[derive(Default)]
@@ -18,6 +19,8 @@ pub(super) struct Exports {
 
 struct Export {
     actor: Weak<dyn AnyCell>,
+    /// For dead letters when the actor is gone.
+    path: ActorPath,
     /// `None`: the actor was named only as a watcher.
     kind: Option<RemoteType>,
 }
@@ -39,7 +42,7 @@ impl NodeCore {
             exports.actors.retain(|_, export| export.actor.strong_count() > 0);
             exports.sweep_at = exports.actors.len() * 2;
         }
-        exports.actors.insert(uid, Export { actor: Arc::downgrade(&actor.0), kind });
+        exports.actors.insert(uid, Export { actor: Arc::downgrade(&actor.0), path: actor.path(), kind });
     }
 
     /// The actor of this uid, if a ref to it was handed out and something still holds its cell.
@@ -55,6 +58,13 @@ impl NodeCore {
         let (found, kind) = (export.actor.upgrade(), export.kind);
         drop(exports);
         Some((AnyActorRef(found?), kind))
+    }
+
+    /// The path and the type of an actor that may have ended. Of one that is forgotten, only the system is known.
+    pub(in crate::remote) fn last_known(&self, uid: u64) -> (ActorPath, Option<RemoteType>) {
+        let exports = self.exports();
+        let known = exports.actors.get(&uid).map(|export| (export.path.clone(), export.kind));
+        known.unwrap_or_else(|| (ActorPath::from_elements(self.system.name(), std::iter::empty()), None))
     }
 
     /// The name on the wire of the actor's type, or nothing.

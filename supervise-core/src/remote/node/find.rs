@@ -1,5 +1,7 @@
 //! Finding an actor by its path.
 
+use std::pin::Pin;
+
 use super::super::codec::{Pending, answered};
 use super::super::remote_actor::RemoteActor;
 use super::super::wire::{Find, Found, WireRef, bytes};
@@ -37,6 +39,9 @@ pub enum FindError {
     Timeout,
 }
 
+/// The future of [`Node::find`]. Boxed, because rustc would report an `A` that is not remote at each use of an unnamed future.
+pub type Finding<'a, A> = Pin<Box<dyn Future<Output = Result<RefOf<A>, FindError>> + Send + 'a>>;
+
 impl Node {
     /// The actor at a path of another node, `supervise://system@host:port/user/name`, or of this one. Waits for the node to appear.
     ///
@@ -47,8 +52,12 @@ impl Node {
     /// # Cancel safety
     ///
     /// Dropping the future has no effect.
-    pub async fn find<A: RemoteActor>(&self, path: impl AsRef<str>) -> Result<RefOf<A>, FindError> {
-        let text = path.as_ref();
+    pub fn find<A: RemoteActor>(&self, path: impl AsRef<str>) -> Finding<'_, A> {
+        let path = path.as_ref().to_owned();
+        Box::pin(async move { self.find_at::<A>(&path).await })
+    }
+
+    async fn find_at<A: RemoteActor>(&self, text: &str) -> Result<RefOf<A>, FindError> {
         let parsed: ActorPath = text.split('#').next().unwrap_or(text).parse().map_err(FindError::Path)?;
         let Some(address) = parsed.address() else { return Err(FindError::NoAddress(text.to_owned())) };
         let peer = format!("{}@{address}", parsed.system());
@@ -65,7 +74,7 @@ impl Node {
                 {
                     let (reply, answer) = ReplyTo::<Found>::asked();
                     if let Some(slot) = reply.erase()
-                        && link.ask(mine, 0, bytes(&find), Pending::new(slot, answered::<Found>)).is_ok()
+                        && link.ask(mine, 0, bytes(&find).into(), Pending::new(slot, answered::<Found>)).is_ok()
                     {
                         link.flush();
                         // A verdict came in between. The next association may begin in time.

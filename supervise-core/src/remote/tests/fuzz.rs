@@ -5,7 +5,9 @@ use std::time::Duration;
 use allocation_counter::measure;
 use fastrand::Rng;
 
-use super::super::association::{Association, Effect, Frame, Greeting, Input, Packet, Settings, VERSIONS, Why};
+use super::super::association::{
+    Association, Body, Effect, Frame, Greeting, Input, Packet, Settings, VERSIONS, Why,
+};
 use super::super::depth::is_shallow;
 use super::super::wire::{Find, Note, Signal, WireRef, bytes, decode, encode};
 use super::limits::Puppet;
@@ -57,7 +59,7 @@ fn body(random: &mut Rng) -> Vec<u8> {
 }
 
 fn frame(random: &mut Rng) -> Frame {
-    let (one, other, body) = (edge(random), edge(random), body(random));
+    let (one, other, body) = (edge(random), edge(random), Body::from(body(random)));
     match random.u8(..11) {
         0 => Frame::Tell { to: one, body },
         1 => Frame::Ask { to: random.u64(..2), ask: random.u64(..), body },
@@ -222,7 +224,7 @@ async fn a_node_survives_a_peer_that_sends_frames_at_random() {
         let mut frames = vec![frame(&mut random)];
         if random.u8(..4) == 0 {
             // To an actor that the peer knows.
-            let (to, ask, body) = (plain.uid().into(), random.u64(..), body(&mut random));
+            let (to, ask, body) = (plain.uid().into(), random.u64(..), Body::from(body(&mut random)));
             frames.push(if random.bool() { Frame::Tell { to, body } } else { Frame::Ask { to, ask, body } });
         }
         puppet.frames(frames);

@@ -152,7 +152,7 @@ impl Puppet {
     }
 
     fn note(&mut self, note: &Note) {
-        self.frames(vec![Frame::Note(bytes(note))]);
+        self.frames(vec![Frame::Note(bytes(note).into())]);
     }
 }
 
@@ -385,7 +385,7 @@ async fn packets_are_sent_at_once_only_while_little_is_under_way() {
     settle().await;
     let link = node.0.link_of("puppet@puppet:1").unwrap();
     let (mine, _) = link.numbers().unwrap();
-    let (at_once, frame) = (Arc::clone(&puppet.at_once), Frame::Note(vec![0; 4064]));
+    let (at_once, frame) = (Arc::clone(&puppet.at_once), Frame::Note(vec![0; 4064].into()));
     assert_eq!(frame.size(), 4096);
     let sends = || {
         let before = at_once.load(SeqCst);

@@ -1,0 +1,82 @@
+//! Whether the proxies of a peer's actors may write, and what they have written.
+
+use std::sync::atomic::Ordering;
+use std::task::Waker;
+
+use super::{Link, State};
+use crate::remote::association::{Body, Frame, Number};
+use crate::remote::codec::Pending;
+
+/// How many bytes a proxy writes before others may. So many proxies that write at the same time do not exceed the window by much.
+const TURN: u64 = 16 << 10;
+
+/// Whether a proxy may write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::remote) enum Gate {
+    /// So many bytes. It then hands over what it has written, and looks at the gate again.
+    Open(u64),
+    /// It is woken when the window opens.
+    Closed,
+    Over,
+}
+
+/// A message that a proxy has written.
+pub(in crate::remote) struct Written {
+    pub(in crate::remote) name: &'static str,
+    pub(in crate::remote) body: Body,
+    /// Its asker.
+    pub(in crate::remote) reply: Option<Pending>,
+}
+
+impl Link {
+    /// Whether the proxy of an actor of this association may write. If it must wait, `waker` is woken when it may.
+    pub(in crate::remote) fn gate(&self, mine: Number, actor: u64, waker: &Waker) -> Gate {
+        self.state().gate(mine, actor, waker)
+    }
+
+    /// Queues messages for an actor of this association, and looks at its gate as [`gate`](Self::gate) does. If the association is over,
+    /// the messages stay where they are.
+    pub(in crate::remote) fn write(
+        &self,
+        mine: Number,
+        to: u64,
+        messages: &mut Vec<Written>,
+        waker: &Waker,
+    ) -> Gate {
+        let mut state = self.state();
+        let State { association, kept, .. } = &mut *state;
+        if association.numbers().is_none_or(|numbers| numbers.0 != mine) {
+            return Gate::Over;
+        }
+        for Written { body, reply, .. } in messages.drain(..) {
+            let Some(pending) = reply else {
+                association.tell(to, body);
+                continue;
+            };
+            let ask = self.asks.fetch_add(1, Ordering::Relaxed);
+            // The association is not over, so it takes each ask.
+            let _taken = association.send(Frame::Ask { to, ask, body });
+            kept.asks.insert(ask, pending);
+        }
+        state.gate(mine, to, waker)
+    }
+}
+
+impl State {
+    fn gate(&mut self, mine: Number, actor: u64, waker: &Waker) -> Gate {
+        let Self { association, waiting, paused, .. } = self;
+        if association.numbers().is_none_or(|numbers| numbers.0 != mine) {
+            return Gate::Over;
+        } else if association.is_paused(actor) {
+            let waiting = paused.entry(actor).or_default();
+            if !waiting.iter().any(|waits| waits.will_wake(waker)) {
+                waiting.push(waker.clone());
+            }
+        } else if association.is_open() {
+            return Gate::Open(association.room().min(TURN));
+        } else {
+            waiting.add(waker);
+        }
+        Gate::Closed
+    }
+}
