@@ -139,7 +139,7 @@ fn messages_of_another_process_are_handled_in_their_turn() {
         let foreign = |number| {
             Change::Append(Append {
                 queue: QUEUE,
-                kind: "place".to_owned(),
+                kind: "place".into(),
                 body: encoded(number).into(),
                 accepted_at: std::time::SystemTime::UNIX_EPOCH,
                 key: None,

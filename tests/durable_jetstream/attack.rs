@@ -16,7 +16,7 @@ use crate::{Desk, LEASE, append, claims, handled, opened};
 
 fn large(queue: QueueId, bytes: usize) -> Change {
     let body = Arc::from(vec![7; bytes]);
-    Change::Append(Append { queue, kind: "order".to_owned(), body, accepted_at: SystemTime::now(), key: None })
+    Change::Append(Append { queue, kind: "order".into(), body, accepted_at: SystemTime::now(), key: None })
 }
 
 #[tokio::test]

@@ -4,11 +4,15 @@
 //! they were skipped.
 
 mod attack;
+mod busy;
+mod fixture;
+mod members;
 mod nodes;
 mod place;
 mod proxy;
 mod server;
 mod shared;
+mod storms;
 
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -85,7 +89,7 @@ async fn claims(store: &mut JetStreamStore) -> Result<Claim, StoreError> {
 
 fn append(queue: QueueId, number: u64, key: Option<String>) -> Change {
     let body = Arc::from(number.to_le_bytes());
-    Change::Append(Append { queue, kind: "order".to_owned(), body, accepted_at: SystemTime::now(), key })
+    Change::Append(Append { queue, kind: "order".into(), body, accepted_at: SystemTime::now(), key })
 }
 
 fn handled(queue: QueueId, seq: u64) -> Change {

@@ -2,59 +2,20 @@
 //!
 //! Rules 27.4, 27.6, 27.11 and 27.13.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use supervise::Props;
 use supervise::durable::{AcceptError, StoreErrorKind};
 use supervise::prelude::*;
 use tokio::runtime::Runtime;
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
+use crate::LEASE;
+use crate::fixture::{self, LONG, Log, OPEN, node, open, shut};
 use crate::proxy::{Passes, Proxy};
 use crate::server::Server;
-use crate::{LEASE, store};
-
-/// Long enough for everything that happens in time.
-const LONG: Duration = Duration::from_secs(60);
-
-/// The messages that the handlers of all nodes have begun, in order.
-#[derive(Clone, Default)]
-struct Log {
-    begun: Arc<Mutex<Vec<(&'static str, u32)>>>,
-    grew: Arc<Notify>,
-}
-
-impl Log {
-    fn of(&self, node: &str) -> Vec<u32> {
-        let begun = self.begun.lock().expect("nobody panics with it");
-        begun.iter().filter(|(by, _)| *by == node).map(|(_, number)| *number).collect()
-    }
-
-    fn all(&self) -> Vec<u32> {
-        self.begun.lock().expect("nobody panics with it").iter().map(|(_, number)| *number).collect()
-    }
-
-    fn push(&self, node: &'static str, number: u32) {
-        self.begun.lock().expect("nobody panics with it").push((node, number));
-        self.grew.notify_waiters();
-    }
-
-    /// Waits until the log meets the condition.
-    async fn until(&self, what: &str, wanted: impl Fn(&Self) -> bool) {
-        let reached = timeout(LONG, async {
-            loop {
-                let grew = self.grew.notified();
-                if wanted(self) {
-                    return;
-                }
-                grew.await;
-            }
-        });
-        assert!(reached.await.is_ok(), "{what}: {:?}", self.begun.lock().expect("nobody panics with it"));
-    }
-}
 
 #[derive(Debug, thiserror::Error)]
 #[error("number 13")]
@@ -70,27 +31,21 @@ struct Counter {
 #[actor]
 impl Counter {
     #[handler]
-    async fn count(&mut self, number: u32) -> Result<u32, Thirteen> {
-        self.log.push(self.node, number);
+    async fn count(&mut self, number: u32, ctx: &mut Context<Self>) -> Result<u32, Thirteen> {
+        self.log.push(self.node, number, ctx);
         self.gate.acquire().await.expect("nobody closes it").forget();
-        if number == 13 && self.log.all().iter().filter(|seen| **seen == 13).count() == 1 {
+        if number == 13 && self.log.numbers().iter().filter(|seen| **seen == 13).count() == 1 {
             return Err(Thirteen);
         }
         Ok(number)
     }
 }
 
-const OPEN: usize = 1 << 20;
-
 /// An actor of the queue `name` on a node.
 fn spawn(system: &ActorSystem, name: &str, node: &'static str, log: &Log, gate: &Arc<Semaphore>) -> CounterRef {
     let (log, gate) = (log.clone(), Arc::clone(gate));
     let props = Props::new(move || Counter { node, log: log.clone(), gate: Arc::clone(&gate) });
     system.spawn_with(name, props).expect("the name is free")
-}
-
-fn node(url: &str) -> ActorSystem {
-    ActorSystem::builder("shop").store(store(url)).start().expect("the name is valid")
 }
 
 /// A node with a runtime of its own, which can die.
@@ -109,30 +64,15 @@ fn mortal(url: &str, start: impl FnOnce(&ActorSystem) -> CounterRef) -> (Runtime
     (runtime, system, counter)
 }
 
-/// Sends until it is accepted, always with the same key. Returns whether it was sent more than once.
+/// Sends until it is accepted. Returns whether it was sent more than once.
 async fn insist(counter: &CounterRef, number: u32) -> bool {
-    let mut sent = 0;
-    timeout(LONG, async {
-        loop {
-            sent += 1;
-            match counter.count(number).key(format!("number-{number}")).accepted().await {
-                Ok(()) => return,
-                Err(AcceptError::Unknown(_) | AcceptError::StoreDown(_)) => {
-                    tokio::time::sleep(Duration::from_millis(50)).await;
-                }
-                Err(other) => panic!("{number}: {other}"),
-            }
-        }
-    })
-    .await
-    .expect("it is accepted in the end");
-    sent > 1
+    fixture::insist(number, |key| counter.count(number).key(key).accepted()).await
 }
 
 #[tokio::test]
 async fn another_node_that_waits_takes_a_queue_over_when_its_owner_dies() {
     let Some(server) = Server::start() else { return };
-    let (log, shut, open) = (Log::default(), Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(OPEN)));
+    let (log, shut, open) = (Log::default(), shut(), open());
     let (runtime, _system, first) = mortal(&server.url(), |system| spawn(system, "counter", "a", &log, &shut));
     for number in 1..=5 {
         insist(&first, number).await;
@@ -155,7 +95,7 @@ async fn another_node_that_waits_takes_a_queue_over_when_its_owner_dies() {
 async fn an_owner_without_its_server_begins_nothing_that_another_node_has() {
     let Some(server) = Server::start() else { return };
     let proxy = Proxy::to(server.port()).await;
-    let (log, gate, open) = (Log::default(), Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(OPEN)));
+    let (log, gate, open) = (Log::default(), shut(), open());
     let first = node(&proxy.url());
     let cut_off = spawn(&first, "counter", "a", &log, &gate);
     let own = spawn(&first, "own", "a's own", &log, &open);
@@ -194,7 +134,7 @@ async fn an_owner_without_its_server_begins_nothing_that_another_node_has() {
 async fn rides_out(disturb: impl AsyncFnOnce(&mut Server, &Proxy)) -> Option<(Vec<u32>, Vec<u32>)> {
     let mut server = Server::start()?;
     let proxy = Proxy::to(server.port()).await;
-    let (log, open) = (Log::default(), Arc::new(Semaphore::new(OPEN)));
+    let (log, open) = (Log::default(), open());
     let system = node(&proxy.url());
     let counter = spawn(&system, "counter", "a", &log, &open);
     let sending = tokio::spawn(async move {
@@ -207,12 +147,12 @@ async fn rides_out(disturb: impl AsyncFnOnce(&mut Server, &Proxy)) -> Option<(Ve
         }
         sent_again
     });
-    log.until("it has begun", |log| log.all().len() > 20).await;
+    log.until("it has begun", |log| log.numbers().len() > 20).await;
     disturb(&mut server, &proxy).await;
     let sent_again = sending.await.expect("all are accepted");
-    log.until("all are handled", |log| log.all().contains(&399)).await;
+    log.until("all are handled", |log| log.numbers().contains(&399)).await;
     system.terminate().await;
-    let all = log.all();
+    let all = log.numbers();
     let lost: Vec<_> = (100..400).filter(|number| !all.contains(number)).collect();
     assert!(lost.is_empty(), "accepted and lost: {lost:?}");
     let mut firsts = Vec::new();
@@ -281,7 +221,7 @@ async fn wires_that_stall_one_way_and_are_cut_lose_and_repeat_nothing() {
 #[tokio::test]
 async fn what_another_node_retries_reaches_the_owner_of_the_queue() {
     let Some(server) = Server::start() else { return };
-    let (log, open) = (Log::default(), Arc::new(Semaphore::new(OPEN)));
+    let (log, open) = (Log::default(), open());
     let first = node(&server.url());
     let counter = spawn(&first, "counter", "a", &log, &open);
     insist(&counter, 13).await;

@@ -2,7 +2,7 @@
 
 use supervise::durable::{
     Appended, Claim, CommitError, Group, JetStreamStore, MessageStore, Opened, Owner, Quarantined, QueueId,
-    QueueRow, Room, Seq, StoreError, StoreFuture, Stored,
+    QueueRow, Room, Seq, SharedQueues, StoreError, StoreFuture, Stored,
 };
 
 pub(crate) struct Place {
@@ -44,6 +44,10 @@ impl MessageStore for Place {
 
     fn quarantined<'a>(&'a mut self, queue: &'a str) -> StoreFuture<'a, Result<Vec<Quarantined>, StoreError>> {
         self.store.quarantined(queue)
+    }
+
+    fn shared(&mut self) -> Option<&mut dyn SharedQueues> {
+        self.store.shared()
     }
 
     fn close(self: Box<Self>) -> StoreFuture<'static, Result<(), StoreError>> {

@@ -5,64 +5,21 @@
 use std::collections::BTreeSet;
 use std::io::BufReader;
 use std::process::{Child, ChildStdout, Command, Stdio};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use supervise::Props;
 use supervise::durable::AcceptError;
 use supervise::prelude::*;
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
+use crate::fixture::{self, Begun, LONG, Log, OPEN, node, open, shut};
 use crate::server::Server;
 use crate::{LEASE, URL, said, signal, store};
 
-/// Long enough for everything that happens in time.
-const LONG: Duration = Duration::from_secs(60);
 /// How many messages a node holds at a time.
 const WINDOW: usize = 4;
-
-/// What a handler has begun.
-#[derive(Debug, Clone)]
-struct Begun {
-    by: &'static str,
-    number: u32,
-    after_crash: bool,
-    fence: u64,
-}
-
-/// What the handlers of this process have begun.
-#[derive(Clone, Default)]
-struct Log {
-    begun: Arc<Mutex<Vec<Begun>>>,
-    grew: Arc<Notify>,
-}
-
-impl Log {
-    fn all(&self) -> Vec<Begun> {
-        self.begun.lock().expect("nobody panics with it").clone()
-    }
-
-    fn numbers(&self) -> Vec<u32> {
-        let mut numbers: Vec<u32> = self.all().iter().map(|begun| begun.number).collect();
-        numbers.sort_unstable();
-        numbers
-    }
-
-    /// Waits until this process has begun so many messages.
-    async fn until(&self, what: &str, wanted: usize) {
-        let reached = timeout(LONG, async {
-            loop {
-                let grew = self.grew.notified();
-                if self.all().len() >= wanted {
-                    return;
-                }
-                grew.await;
-            }
-        });
-        assert!(reached.await.is_ok(), "{what}: {:?}", self.all());
-    }
-}
 
 #[actor(mailbox = durable(shared, window = 4))]
 struct Worker {
@@ -75,12 +32,9 @@ struct Worker {
 impl Worker {
     #[handler]
     async fn work(&mut self, number: u32, ctx: &mut Context<Self>) -> &'static str {
-        let delivery = ctx.delivery().expect("it is stored");
-        let begun = Begun { by: self.node, number, after_crash: delivery.after_crash(), fence: delivery.fence() };
-        println!("fence {}", begun.fence);
+        self.log.push(self.node, number, ctx);
+        println!("fence {}", ctx.delivery().map_or(0, |delivery| delivery.fence()));
         println!("begun {number}");
-        self.log.begun.lock().expect("nobody panics with it").push(begun);
-        self.log.grew.notify_waiters();
         self.gate.acquire().await.expect("nobody closes it").forget();
         self.node
     }
@@ -98,38 +52,15 @@ impl Alone {
     }
 }
 
-fn node(url: &str) -> ActorSystem {
-    ActorSystem::builder("shop").store(store(url)).start().expect("the name is valid")
-}
-
 fn spawn(system: &ActorSystem, node: &'static str, log: &Log, gate: &Arc<Semaphore>) -> WorkerRef {
     let (log, gate) = (log.clone(), Arc::clone(gate));
     let props = Props::new(move || Worker { node, log: log.clone(), gate: Arc::clone(&gate) }).queue("work");
     system.spawn_with(node, props).expect("the queue is shared")
 }
 
-fn open() -> Arc<Semaphore> {
-    Arc::new(Semaphore::new(1 << 20))
-}
-
-/// Sends until it is accepted, always with the same key. Returns whether it was sent more than once.
+/// Sends until it is accepted. Returns whether it was sent more than once.
 async fn insist(worker: &WorkerRef, number: u32) -> bool {
-    let mut sent = 0;
-    timeout(LONG, async {
-        loop {
-            sent += 1;
-            match worker.work(number).key(format!("number-{number}")).accepted().await {
-                Ok(()) => return,
-                Err(AcceptError::Unknown(_) | AcceptError::StoreDown(_)) => {
-                    tokio::time::sleep(Duration::from_millis(50)).await;
-                }
-                Err(other) => panic!("{number}: {other}"),
-            }
-        }
-    })
-    .await
-    .expect("it is accepted in the end");
-    sent > 1
+    fixture::insist(number, |key| worker.work(number).key(key).accepted()).await
 }
 
 /// A node in a process of its own. Its handler waits until its pipe is closed.
@@ -150,12 +81,12 @@ fn child(url: &str) -> (Child, BufReader<ChildStdout>) {
 async fn a_child_shares_the_queue() {
     let Ok(url) = std::env::var(URL) else { return };
     let system = node(&url);
-    let gate = Arc::new(Semaphore::new(0));
+    let gate = shut();
     let log = Log::default();
     let worker = spawn(&system, "child", &log, &gate);
     let closed = tokio::task::spawn_blocking(|| std::io::stdin().read_line(&mut String::new()));
     closed.await.expect("no panic").expect("the parent closes it");
-    gate.add_permits(1 << 20);
+    gate.add_permits(OPEN);
     // By now, the child knows that it holds nothing any more, and goes on with new messages.
     insist(&worker, 1000).await;
     loop {
@@ -182,17 +113,17 @@ async fn dur_47_when_a_node_is_killed_the_other_goes_on_with_what_it_held_and_al
     let fence = said(&mut says, "fence");
     said(&mut says, "begun");
     spawn(&system, "parent", &log, &gate);
-    log.until("the parent has all others", 40 - WINDOW).await;
+    log.until("the parent has all others", |log| log.all().len() >= 40 - WINDOW).await;
     tokio::time::sleep(LEASE * 2).await;
     assert_eq!(log.all().len(), 40 - WINDOW, "the child lives, and keeps what it holds");
     child.kill().expect("it can be killed");
     child.wait().expect("it has ended");
-    log.until("the parent goes on", 40).await;
+    log.until("the parent goes on", |log| log.all().len() >= 40).await;
     tokio::time::sleep(LEASE).await;
-    assert_eq!(log.numbers(), (1..=40).collect::<Vec<_>>(), "each of them once, and none is lost");
-    let charged: Vec<Begun> = log.all().into_iter().filter(|begun| begun.after_crash).collect();
+    assert_eq!(log.sorted(), (1..=40).collect::<Vec<_>>(), "each of them once, and none is lost");
+    let charged: Vec<Begun> = log.all().into_iter().filter(|begun| begun.delivery.after_crash()).collect();
     assert_eq!(charged.len(), WINDOW, "{charged:?}");
-    assert!(charged.iter().all(|begun| begun.fence > fence), "{charged:?} are newer than {fence}");
+    assert!(charged.iter().all(|begun| begun.delivery.fence() > fence), "{charged:?} are newer than {fence}");
     system.terminate().await;
 }
 
@@ -209,26 +140,26 @@ async fn dur_48_a_node_that_was_stopped_for_longer_than_its_lease_begins_nothing
     said(&mut says, "begun");
     signal(child.id(), "STOP");
     spawn(&system, "parent", &log, &gate);
-    log.until("the parent has everything", 6).await;
+    log.until("the parent has everything", |log| log.all().len() >= 6).await;
     signal(child.id(), "CONT");
     drop(child.stdin.take());
     let begun = said(&mut says, "old");
     assert!(child.wait().expect("it has ended").success());
     assert_eq!(begun, 1, "the child held four messages, and begins none of the others");
-    assert_eq!(log.numbers().into_iter().filter(|number| *number < 1000).collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6]);
+    assert_eq!(log.sorted().into_iter().filter(|number| *number < 1000).collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6]);
     system.terminate().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn dur_45_nodes_share_the_work_and_one_that_leaves_is_not_charged() {
     let Some(server) = Server::start() else { return };
-    let (log, shut) = (Log::default(), Arc::new(Semaphore::new(0)));
+    let (log, shut) = (Log::default(), shut());
     let (first, second) = (node(&server.url()), node(&server.url()));
     let (a, b) = (spawn(&first, "a", &log, &shut), spawn(&second, "b", &log, &shut));
     for number in 1..=20 {
         insist(if number % 2 == 0 { &a } else { &b }, number).await;
     }
-    log.until("both have begun", 2).await;
+    log.until("both have begun", |log| log.all().len() >= 2).await;
     let rows = first.store().queues().await.expect("the server runs");
     assert_eq!(rows.len(), 1, "{rows:?}");
     // A third node wants the queue alone.
@@ -237,16 +168,16 @@ async fn dur_45_nodes_share_the_work_and_one_that_leaves_is_not_charged() {
     let refused = alone.work(0).accepted().await.expect_err("the queue is shared");
     assert!(matches!(&refused, AcceptError::StoreDown(_)), "{refused}");
     shut.add_permits(10);
-    log.until("they go on", 12).await;
+    log.until("they go on", |log| log.all().len() >= 12).await;
     let leaves = tokio::spawn(async move { first.terminate().await });
-    shut.add_permits(1 << 20);
+    shut.add_permits(OPEN);
     leaves.await.expect("no panic");
-    log.until("the rest is handled", 20).await;
+    log.until("the rest is handled", |log| log.all().len() >= 20).await;
     tokio::time::sleep(LEASE).await;
-    assert_eq!(log.numbers(), (1..=20).collect::<Vec<_>>(), "each of them once");
+    assert_eq!(log.sorted(), (1..=20).collect::<Vec<_>>(), "each of them once");
     let by: BTreeSet<&str> = log.all().iter().map(|begun| begun.by).collect();
     assert_eq!(by, BTreeSet::from(["a", "b"]));
-    assert!(log.all().iter().all(|begun| !begun.after_crash), "nobody has died");
+    assert!(log.all().iter().all(|begun| !begun.delivery.after_crash()), "nobody has died");
     assert_eq!(b.work(21).await.ok(), Some("b"), "an asker gets its answer");
     second.terminate().await;
     // Now nobody shares it.
@@ -282,7 +213,8 @@ async fn dur_45_a_server_that_is_killed_under_nodes_that_share_loses_and_repeats
         sent_again
     });
     for pause in [0, 300, 1500] {
-        log.until("they go on", log.all().len() + 20).await;
+        let wanted = log.all().len() + 20;
+        log.until("they go on", |log| log.all().len() >= wanted).await;
         server.kill();
         tokio::time::sleep(Duration::from_millis(pause)).await;
         server.start_again();

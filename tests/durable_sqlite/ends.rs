@@ -1,8 +1,10 @@
 //! How the last process ended, and what the marks say about it.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
-use supervise::durable::{Appended, Change, Ended, Fate, Seq, StoreErrorKind};
+use supervise::durable::{Appended, Change, Ended, Fate, Seq, StoreError, StoreErrorKind};
 
 use crate::fixture::{Desk, Folder, append, handled, id, keyed, small};
 
@@ -118,42 +120,51 @@ async fn dur_40_a_clean_end_charges_nobody() {
     assert_eq!((claim.waiting, claim.begun), (100, None));
 }
 
+/// A clock that a test sets, in seconds. Clones are the same clock.
+#[derive(Clone, Default)]
+struct Clock(Arc<AtomicU64>);
+
+impl Clock {
+    fn set(&self, seconds: u64) {
+        self.0.store(seconds, Ordering::Relaxed);
+    }
+
+    /// Opens the store of a folder, which goes by this clock.
+    async fn open(&self, folder: &Folder) -> Result<Desk, StoreError> {
+        let clock = self.clone();
+        let now = move || SystemTime::UNIX_EPOCH + Duration::from_secs(clock.0.load(Ordering::Relaxed));
+        Desk::try_open(small(folder.store()).clock(now)).await
+    }
+}
+
 #[tokio::test]
 async fn dur_37_a_key_is_remembered_for_ten_minutes_after_its_message_was_handled() {
-    let folder = Folder::new();
-    let clock = std::sync::Arc::new(std::sync::atomic::AtomicU64::new(0));
-    let open = || {
-        let clock = clock.clone();
-        let now =
-            move || SystemTime::UNIX_EPOCH + Duration::from_secs(clock.load(std::sync::atomic::Ordering::Relaxed));
-        Desk::try_open(small(folder.store()).clock(now))
-    };
-    let at = |seconds| clock.store(seconds, std::sync::atomic::Ordering::Relaxed);
-    let mut desk = open().await.expect("it is new");
+    let (folder, clock) = (Folder::new(), Clock::default());
+    let mut desk = clock.open(&folder).await.expect("it is new");
     let queue = desk.claim("orders").await.queue;
     let order = || [keyed(queue, b"x", Some("order-17"))];
     assert_eq!(desk.commit(order()).await, [Appended::Stored(Seq(1))]);
-    at(3600);
+    clock.set(3600);
     assert_eq!(desk.commit(order()).await, [Appended::Known], "its message waits");
     desk.commit([handled(queue, 1)]).await;
     drop(desk);
-    let mut desk = open().await.expect("it opens");
-    at(3600 + 599);
+    let mut desk = clock.open(&folder).await.expect("it opens");
+    clock.set(3600 + 599);
     assert_eq!(desk.commit(order()).await, [Appended::Known], "9:59 later, across a crash");
-    at(3600 + 600);
+    clock.set(3600 + 600);
     assert_eq!(desk.commit(order()).await, [Appended::Stored(Seq(2))], "10 minutes later");
     // In quarantine it is remembered, discarded for 10 minutes more.
     desk.commit([Change::Quarantine { id: id(queue, 2), fate: Fate::Failed, failures: Vec::new() }]).await;
-    at(20_000);
+    clock.set(20_000);
     assert_eq!(desk.commit(order()).await, [Appended::Known], "in quarantine");
     desk.commit([Change::Discard(id(queue, 2))]).await;
-    at(20_599);
+    clock.set(20_599);
     assert_eq!(desk.commit(order()).await, [Appended::Known], "discarded 9:59 ago");
-    at(20_600);
+    clock.set(20_600);
     assert_eq!(desk.commit(order()).await, [Appended::Stored(Seq(3))], "discarded 10 minutes ago");
     // Expired keys are deleted.
     desk.commit([handled(queue, 3)]).await;
-    at(30_000);
+    clock.set(30_000);
     desk.commit([]).await;
     desk.close().await;
     let left: i64 = rusqlite::Connection::open(folder.store())
@@ -165,30 +176,23 @@ async fn dur_37_a_key_is_remembered_for_ten_minutes_after_its_message_was_handle
 #[tokio::test]
 async fn a_clock_that_is_set_by_hours_loses_reorders_and_charges_nothing() {
     const HOURS: u64 = 5 * 3600;
-    let folder = Folder::new();
-    let clock = std::sync::Arc::new(std::sync::atomic::AtomicU64::new(10 * HOURS));
-    let open = || {
-        let clock = clock.clone();
-        let now =
-            move || SystemTime::UNIX_EPOCH + Duration::from_secs(clock.load(std::sync::atomic::Ordering::Relaxed));
-        Desk::try_open(small(folder.store()).clock(now))
-    };
-    let at = |seconds| clock.store(seconds, std::sync::atomic::Ordering::Relaxed);
-    let mut desk = open().await.expect("it is new");
+    let (folder, clock) = (Folder::new(), Clock::default());
+    clock.set(10 * HOURS);
+    let mut desk = clock.open(&folder).await.expect("it is new");
     let queue = desk.claim("orders").await.queue;
     let order = || [keyed(queue, b"x", Some("order-17"))];
     assert_eq!(desk.commit(order()).await, [Appended::Stored(Seq(1))]);
-    at(9 * HOURS);
+    clock.set(9 * HOURS);
     assert_eq!(desk.commit(order()).await, [Appended::Known], "set back");
     desk.commit([append(queue, b"x"), append(queue, b"x")]).await;
     desk.commit([handled(queue, 1)]).await;
     drop(desk);
-    at(HOURS);
-    let mut desk = open().await.expect("it opens");
+    clock.set(HOURS);
+    let mut desk = clock.open(&folder).await.expect("it opens");
     let claim = desk.claim("orders").await;
     assert_eq!((claim.waiting, claim.begun), (2, None));
     assert_eq!(desk.commit(order()).await, [Appended::Known], "set back further");
-    at(20 * HOURS);
+    clock.set(20 * HOURS);
     desk.commit([append(queue, b"x")]).await;
     assert_eq!(desk.numbers(queue).await, [2, 3, 4]);
     // Only keys are counted by this clock.

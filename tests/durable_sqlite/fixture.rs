@@ -113,7 +113,7 @@ pub(crate) fn append(queue: QueueId, body: &[u8]) -> Change {
 }
 
 pub(crate) fn keyed(queue: QueueId, body: &[u8], key: Option<&str>) -> Change {
-    let (kind, key) = ("order".to_owned(), key.map(str::to_owned));
+    let (kind, key) = ("order".into(), key.map(str::to_owned));
     Change::Append(Append { queue, kind, body: Arc::from(body), accepted_at: moment(), key })
 }
 

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use supervise::durable::{SqliteStore, StoreErrorKind};
+use supervise::prelude::*;
+use supervise::{Props, SpawnError};
 
-use crate::fixture::{Desk, Folder, append};
+use crate::fixture::{Desk, Folder, append, small};
 
 /// The files of a folder.
 fn files(folder: &Folder) -> BTreeMap<String, Vec<u8>> {
@@ -103,4 +105,46 @@ async fn odd_names_are_names() {
         assert_eq!(desk.all(queue).await.len(), expected);
         desk.close().await;
     }
+}
+
+#[actor(mailbox = durable(shared))]
+struct Worker;
+
+#[actor]
+impl Worker {
+    #[handler]
+    fn work(&mut self, number: u32) -> u32 {
+        number
+    }
+}
+
+/// The same queue, without others.
+#[actor(mailbox = durable)]
+struct Alone;
+
+#[actor]
+impl Alone {
+    #[handler]
+    fn work(&mut self, number: u32) -> u32 {
+        number
+    }
+}
+
+#[tokio::test]
+async fn dur_45_an_actor_that_shares_its_queue_is_refused_and_the_queue_stays_free() {
+    let folder = Folder::new();
+    let store = small(folder.store());
+    let system = ActorSystem::builder("shop").store(store).start().expect("the name is valid");
+    for _ in 0..2 {
+        let refused =
+            system.spawn_with("worker", Props::new(|| Worker).queue("work")).expect_err("it cannot share");
+        assert!(matches!(&refused, SpawnError::CannotShare { .. }), "{refused:?}");
+        assert!(refused.to_string().contains("work"), "{refused}");
+    }
+    let alone = system.spawn_with("alone", Props::new(|| Alone).queue("work")).expect("nobody has the queue");
+    assert_eq!(alone.work(7).await.expect("it is handled"), 7);
+    // One that would share is refused for the same reason, whoever has the queue.
+    let refused = system.spawn_with("worker", Props::new(|| Worker).queue("work")).expect_err("it cannot share");
+    assert!(matches!(&refused, SpawnError::CannotShare { .. }), "{refused:?}");
+    system.terminate().await;
 }

@@ -8,6 +8,7 @@
 //! Rules 27.1, 27.4, 27.6, 27.7 and 27.9.
 
 mod nodes;
+mod sharing;
 mod world;
 
 use std::collections::{HashSet, VecDeque};
@@ -114,6 +115,60 @@ fn the_invariants_of_leases_find_every_fault() {
         (nodes::Fault::KeepsItsFence, "with the fence 0, and 0 has it"),
     ] {
         let found = explore_nodes(NODES, fault);
+        assert!(found.as_ref().is_err_and(|wrong| wrong.contains(finds)), "{fault:?}: {found:?}");
+    }
+}
+
+/// Visits every state of two nodes that share a queue. Returns how many there are, or the first mistake.
+fn explore_sharing(limits: sharing::Limits, fault: sharing::Fault) -> Result<usize, String> {
+    let number = |world: &sharing::World| {
+        let mut hasher = DefaultHasher::new();
+        world.hash(&mut hasher);
+        hasher.finish()
+    };
+    let first = sharing::World::new(limits, fault);
+    let mut known = HashSet::from([number(&first)]);
+    let mut waiting = VecDeque::from([(first, Vec::new())]);
+    while let Some((world, path)) = waiting.pop_front() {
+        for action in world.actions() {
+            let mut next = world.clone();
+            let mut path: Vec<sharing::Action> = path.clone();
+            path.push(action);
+            next.act(action).and_then(|()| next.check()).map_err(|wrong| format!("{wrong} after {path:?}"))?;
+            if known.insert(number(&next)) {
+                for survivor in 0..2 {
+                    let mut end = next.clone();
+                    end.run_to_its_end(survivor).map_err(|wrong| format!("{wrong} after {path:?}\n{end:#?}"))?;
+                }
+                waiting.push_back((next, path));
+            }
+        }
+    }
+    Ok(known.len())
+}
+
+const SHARING: sharing::Limits = sharing::Limits { messages: 2, deaths: 2, owners: 4 };
+const CALM: sharing::Limits = sharing::Limits { messages: 3, deaths: 1, owners: 2 };
+
+#[test]
+fn each_message_of_a_shared_queue_is_with_one_node_and_no_death_is_forgotten() {
+    for limits in [SHARING, CALM] {
+        match explore_sharing(limits, sharing::Fault::None) {
+            Ok(states) => assert!(states > 1_000, "{states} states are not every interleaving"),
+            Err(wrong) => panic!("{wrong}"),
+        }
+    }
+}
+
+#[test]
+fn the_invariants_of_shared_queues_find_every_fault() {
+    for (fault, finds) in [
+        (sharing::Fault::ForgetsOwner, "without a charge"),
+        (sharing::Fault::ForgetsSharers, "without a charge"),
+        (sharing::Fault::KeepsItsPlace, "count as deleted"),
+        (sharing::Fault::LeavesNothing, "still holds messages"),
+    ] {
+        let found = explore_sharing(SHARING, fault);
         assert!(found.as_ref().is_err_and(|wrong| wrong.contains(finds)), "{fault:?}: {found:?}");
     }
 }

@@ -1,5 +1,7 @@
 //! What every store must do, as programs that run.
 
+mod shared;
+
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -8,7 +10,7 @@ use super::{
     QueueId, QueueRow, Room, Seq, StoreError, StoreErrorKind, Stored,
 };
 
-/// Checks that an engine keeps the contract of [`MessageStore`].
+/// Checks that an engine keeps the contract of [`MessageStore`], and that of [`SharedQueues`](super::SharedQueues) if it has it.
 ///
 /// `make` gives a store that is not open over the data of a place. It is called again for the same place, to open what an
 /// earlier store left there; at first a place is empty. An earlier store was closed, or dropped as if its process had died.
@@ -32,6 +34,7 @@ pub async fn check<S: MessageStore>(make: impl FnMut(&str) -> S) {
     bench.ends().await;
     bench.reopened_by_the_same_process().await;
     bench.many().await;
+    bench.shared().await;
 }
 
 struct Bench<F> {
@@ -497,7 +500,7 @@ fn moment() -> SystemTime {
 fn append(queue: QueueId, kind: &str, body: &[u8]) -> Change {
     Change::Append(Append {
         queue,
-        kind: kind.to_owned(),
+        kind: kind.to_owned().into(),
         body: Arc::from(body),
         accepted_at: moment(),
         key: None,

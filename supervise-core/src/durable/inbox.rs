@@ -9,11 +9,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::SystemTime;
 
 use tokio::sync::{Notify, oneshot};
+use tokio::task::yield_now;
 
 use super::AcceptError;
 use super::outlet::{Copied, DurableMailbox, Late, Outlet, Recipient};
 use super::store::{Fate, MessageId, Quarantined, QueueId, QueueRow, Seq, StoreError};
 use super::ticket::Ticket;
+use super::writer::GROUP;
 use crate::base::ActorPath;
 use crate::failure::Failure;
 
@@ -75,7 +77,7 @@ pub(crate) struct HandedOver {
     pub(crate) outlet: Arc<Outlet>,
     /// The owner of the queue, in whose mailbox a sender has taken room.
     pub(crate) owner: Option<Arc<Outlet>>,
-    pub(crate) kind: Arc<str>,
+    pub(crate) kind: &'static str,
     pub(crate) body: Arc<[u8]>,
     pub(crate) accepted_at: SystemTime,
     pub(crate) key: Option<Box<str>>,
@@ -89,8 +91,15 @@ impl HandedOver {
         self.body.len() + self.key.as_ref().map_or(0, |key| key.len())
     }
 
+    /// It is stored, or refused.
+    pub(super) fn lands(&self) {
+        self.outlet.lands();
+        self.owner.iter().for_each(|owner| owner.lands());
+    }
+
     /// It is not stored.
     pub(super) fn refuse(self, why: &AcceptError) {
+        self.lands();
         self.outlet.give_room();
         self.owner.iter().for_each(|owner| owner.give_room());
         self.held.refuse(why);
@@ -167,6 +176,10 @@ pub(crate) struct Inbox {
 #[derive(Default)]
 struct State {
     inputs: VecDeque<Input>,
+    /// How many of them did not wake the writer.
+    quiet: usize,
+    /// The writer waits, and looks for inputs by itself when acknowledgements must be stored.
+    looks_by_itself: bool,
     /// The bytes of the messages that were handed over and are not yet stored.
     bytes: usize,
     /// The owners of the queues. Only a shared queue has several.
@@ -216,6 +229,17 @@ impl Inbox {
         state.inputs.push_back(input);
         drop(state);
         self.arrived.notify_one();
+    }
+
+    /// Hands over an acknowledgement for which nobody waits. It does not wake a writer who looks by itself.
+    pub(super) fn put_quietly(&self, input: Input) {
+        let mut state = self.state();
+        if !state.looks_by_itself || state.inputs.len() >= GROUP {
+            drop(state);
+            return self.put(input);
+        }
+        state.inputs.push_back(input);
+        state.quiet += 1;
     }
 
     /// Reserves the name of a queue for a new owner.
@@ -329,12 +353,30 @@ impl Inbox {
             state.inputs.drain(..most).collect()
         };
         state.is_busy = true;
+        state.looks_by_itself = false;
+        state.quiet = 0;
         inputs
     }
 
-    /// Waits for an input. Until then, the writer has nothing to do.
-    pub(super) async fn arrived(&self) {
-        self.state().is_busy = false;
+    /// Lets the tasks run that are ready, and takes what they hand over. Goes on only as long as the inputs become twice as many, so that a
+    /// few messages do not wait for many tasks.
+    pub(super) async fn take_more(&self, inputs: &mut VecDeque<Input>, most: usize) {
+        let mut before = 0;
+        while inputs.len() > 2 * before && inputs.len() < most {
+            before = inputs.len();
+            yield_now().await;
+            inputs.append(&mut self.take(most - before));
+        }
+    }
+
+    /// Waits for an input. Until then, the writer has nothing to do. `looks_by_itself` says that it does not wait longer than acknowledgements
+    /// may.
+    pub(super) async fn arrived(&self, looks_by_itself: bool) {
+        {
+            let mut state = self.state();
+            state.is_busy = false;
+            state.looks_by_itself = looks_by_itself;
+        }
         self.arrived.notified().await;
     }
 
@@ -342,7 +384,7 @@ impl Inbox {
     #[cfg(feature = "testkit")]
     pub(crate) fn is_busy(&self) -> bool {
         let state = self.state();
-        state.is_busy || !state.inputs.is_empty()
+        state.is_busy || state.inputs.len() > state.quiet
     }
 
     /// Refuses all further inputs, including those that already wait.
@@ -378,5 +420,38 @@ fn refuse(input: Input) {
 impl fmt::Debug for Inbox {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Inbox").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::task::{Context, Waker};
+
+    use super::*;
+
+    fn handled(seq: u64) -> Input {
+        Input::Handled { outlet: 1, seq: Seq(seq) }
+    }
+
+    /// Whether the wait for an input is over after `hand_over`.
+    fn wakes(inbox: &Inbox, looks_by_itself: bool, hand_over: impl FnOnce()) -> bool {
+        let mut cx = Context::from_waker(Waker::noop());
+        let mut arrived = pin!(inbox.arrived(looks_by_itself));
+        assert!(arrived.as_mut().poll(&mut cx).is_pending(), "nothing has arrived");
+        hand_over();
+        arrived.poll(&mut cx).is_ready()
+    }
+
+    #[test]
+    fn an_acknowledgement_does_not_wake_a_writer_that_looks_by_itself() {
+        let inbox = Inbox::new(false);
+        assert!(wakes(&inbox, false, || inbox.put_quietly(handled(1))), "it would not look");
+        assert_eq!(inbox.take(GROUP).len(), 1);
+        assert!(!wakes(&inbox, true, || inbox.put_quietly(handled(2))));
+        assert!(wakes(&inbox, true, || inbox.put(handled(3))), "somebody waits for this one");
+        assert_eq!(inbox.take(GROUP).len(), 2, "it takes both");
+        let many = || (0..=GROUP as u64).for_each(|seq| inbox.put_quietly(handled(seq)));
+        assert!(wakes(&inbox, true, many), "a group is full");
     }
 }

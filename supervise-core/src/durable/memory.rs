@@ -154,7 +154,7 @@ impl Disk {
         }
         let stored = Stored {
             seq: queue.last.next(),
-            kind: append.kind.clone(),
+            kind: append.kind.to_string(),
             body: Arc::clone(&append.body),
             accepted_at: append.accepted_at,
             attempts: 0,
@@ -257,6 +257,15 @@ impl Queue {
         }
     }
 
+    /// Processes that shared the queue and have died are charged. Returns whether there were any: then the mark says nothing.
+    fn bury(&mut self, process: u64) -> bool {
+        let dead: Vec<u64> = self.shares.members().keys().copied().filter(|member| *member != process).collect();
+        for member in &dead {
+            self.shares.died(member);
+        }
+        !dead.is_empty()
+    }
+
     /// The message as it is delivered: a process may have died while it held it.
     fn delivered(&self, stored: &Stored) -> Stored {
         let crashes = stored.crashes.max(self.shares.crashes(stored.seq));
@@ -326,10 +335,19 @@ impl MessageStore for MemoryStore {
 
     fn claim<'a>(&'a mut self, queue: &'a str) -> StoreFuture<'a, Result<Claim, StoreError>> {
         let mut disk = self.disk();
+        let process = disk.process;
         let id = disk.id(queue).unwrap_or_else(|| disk.create(queue));
         let refused = StoreError::new(StoreErrorKind::Refused, "too many queues");
         let Some(queue) = disk.queue(id) else { return ready(Err(refused)) };
         queue.fence += 1;
+        if queue.bury(process) {
+            queue.mark = Mark::default();
+        }
+        for (seq, crashes) in queue.shares.charged() {
+            if let Some(stored) = queue.waiting.get_mut(seq) {
+                stored.crashes = stored.crashes.max(*crashes);
+            }
+        }
         let mark = queue.mark;
         // A marked message that has left the queue was handled: it is not under way.
         let begun = mark.begun.filter(|begun| queue.waiting.contains_key(begun));
@@ -424,19 +442,27 @@ impl SharedQueues for MemoryStore {
         let id = disk.id(queue).unwrap_or_else(|| disk.create(queue));
         let refused = StoreError::new(StoreErrorKind::Refused, "too many queues");
         let Some(queue) = disk.queue(id) else { return ready(Err(refused)) };
-        // One process at a time has the store open.
-        let dead: Vec<u64> = queue.shares.members().keys().copied().filter(|member| *member != process).collect();
-        for member in &dead {
-            queue.shares.died(member);
+        let was_shared = queue.bury(process);
+        if queue.shares.members().is_empty() {
+            let handled = queue.mark.handled;
+            queue.waiting.retain(|seq, _| *seq > handled);
+            // An owner alone may have died with this message under way.
+            let begun = queue.mark.begun.filter(|_| !was_shared);
+            let first = queue.waiting.keys().next().copied().unwrap_or(queue.last.next());
+            let begun = begun.filter(|begun| queue.waiting.contains_key(begun));
+            let charged = queue.waiting.values().map(|stored| (stored.seq, stored.crashes));
+            queue.shares.begin(first, charged, begun);
+            queue.mark.begun = None;
         }
         let was_ours = queue.shares.join(&process);
+        queue.fence += u64::from(!was_ours);
         ready(Ok(Claim {
             queue: id,
             waiting: queue.waiting.len() as u64,
             last: queue.last,
             handled: Seq(0),
             begun: None,
-            fence: process,
+            fence: queue.fence,
             was_ours,
         }))
     }
@@ -450,7 +476,11 @@ impl SharedQueues for MemoryStore {
     ) -> StoreFuture<'a, Result<Taken, StoreError>> {
         let mut disk = self.disk();
         let process = disk.process;
-        let Some(queue) = disk.queue(queue) else { return ready(Ok(Taken::default())) };
+        let member = disk.queue(queue).filter(|queue| queue.shares.members().contains_key(&process));
+        let Some(queue) = member else {
+            let text = "this process does not share the queue any more";
+            return ready(Err(StoreError::new(StoreErrorKind::Claimed, text)));
+        };
         // Numbers without a message are held by nobody.
         let first = queue.waiting.keys().next().copied().unwrap_or(queue.last.next());
         let wish = Wish { in_hand, room: room.messages, may_try, first, last: queue.last };
@@ -461,11 +491,11 @@ impl SharedQueues for MemoryStore {
         let messages = messages.map(|stored| queue.delivered(stored)).collect();
         let taken = Taken {
             messages,
-            passed: Seq(queue.shares.next().0 - 1),
+            passed: queue.shares.passed(),
             has_more: given.len() == room.messages || !gone.is_empty(),
             has_suspects: queue.shares.has_suspects(&process, &(in_hand | &given)),
             waiting: queue.waiting.len() as u64,
-            fence: process,
+            fence: queue.fence,
         };
         drop(disk);
         ready(Ok(taken))

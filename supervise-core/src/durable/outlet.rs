@@ -149,6 +149,8 @@ pub(crate) struct Outlet {
     claimed: Mutex<Option<Claimed>>,
     /// How many messages wait: in the store, or handed over.
     waiting: AtomicU64,
+    /// How many of them were handed over and are not stored yet, if the queue is shared.
+    on_the_way: AtomicU64,
     room: Notify,
     /// The outlet belongs to a sender that does not own the queue.
     is_sender: bool,
@@ -187,6 +189,7 @@ impl Outlet {
             queue: Mutex::new(settings.unclaimed()),
             claimed: Mutex::new(None),
             waiting: AtomicU64::new(0),
+            on_the_way: AtomicU64::new(0),
             room: Notify::new(),
             is_sender: false,
             refuses: AtomicBool::new(false),
@@ -255,13 +258,29 @@ impl Outlet {
     /// Takes room for one message. Rule 27.17.
     pub(crate) fn take_room(&self) -> bool {
         let more = |waiting| (waiting < self.settings.capacity).then_some(waiting + 1);
-        self.waiting.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
+        let has_room = self.waiting.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok();
+        if has_room && self.settings.shared {
+            self.on_the_way.fetch_add(1, Ordering::Relaxed);
+        }
+        has_room
     }
 
-    /// Others handle messages of a shared queue too, so the store says how many wait.
-    pub(super) fn recount(&self, messages: u64) {
-        self.waiting.store(messages, Ordering::Relaxed);
+    /// A message that had room is stored, or was refused.
+    pub(super) fn lands(&self) {
+        if self.settings.shared {
+            self.on_the_way.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Others handle messages of a shared queue too, so the store says how many wait in it.
+    pub(super) fn recount(&self, stored: u64) {
+        self.waiting.store(stored.saturating_add(self.on_the_way.load(Ordering::Relaxed)), Ordering::Relaxed);
         self.room.notify_waiters();
+    }
+
+    /// Whether senders wait for room.
+    pub(super) fn is_full(&self) -> bool {
+        self.waiting() >= self.settings.capacity
     }
 
     pub(super) fn set_waiting(&self, messages: u64) {
@@ -348,15 +367,20 @@ impl Outlet {
     }
 
     /// A message was handled. Rule 27.5.
-    pub(super) fn handled(&self, term: u64, seq: Seq) {
+    ///
+    /// The acknowledgement waits for the next group, unless another message can be read now, or waits for the end of this one, which was
+    /// `tried_alone`.
+    pub(super) fn handled(&self, term: u64, seq: Seq, tried_alone: bool) {
         let mut queue = self.queue();
         if term != self.term() {
             return;
         }
         queue.end(seq);
+        let is_awaited = tried_alone || queue.wants().is_some();
         drop(queue);
         self.give_room();
-        self.inbox.put(Input::Handled { outlet: term, seq });
+        let handled = Input::Handled { outlet: term, seq };
+        if is_awaited { self.inbox.put(handled) } else { self.inbox.put_quietly(handled) }
     }
 
     pub(super) fn give_back(&self, term: u64, seq: Seq) {

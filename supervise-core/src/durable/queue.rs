@@ -47,6 +47,8 @@ pub struct Queue {
     released: bool,
     /// If the queue is shared: whether the store may have messages for this owner.
     shared: Option<bool>,
+    /// This owner of a shared queue has room for a suspect, which it may not try yet.
+    waits: bool,
     /// The messages of a shared queue that have ended, and that the store still has.
     ended: BTreeSet<Seq>,
 }
@@ -115,6 +117,7 @@ impl Queue {
             barrier: None,
             released: false,
             shared: None,
+            waits: false,
             ended: BTreeSet::new(),
         }
     }
@@ -180,10 +183,13 @@ impl Queue {
             None if self.cursor < self.barrier.unwrap_or(self.last) => self.cursor,
             None => return None,
         };
-        let in_hand = self.open.len() - self.back.len();
-        let room = self.window.saturating_sub(in_hand);
-        // Half a window at a time, so that a page is worth its call.
-        (room >= (self.window / 2).max(1)).then_some(Wanted { after, messages: room })
+        self.room().map(|messages| Wanted { after, messages })
+    }
+
+    /// How many messages there is room for, if a page is worth its call: half a window.
+    fn room(&self) -> Option<usize> {
+        let room = self.window.saturating_sub(self.in_hand());
+        (room >= (self.window / 2).max(1)).then_some(room)
     }
 
     /// The page that was [wanted](Self::wants) is here. `is_free` says whether a suspect may be tried now.
@@ -252,9 +258,9 @@ impl Queue {
         fed
     }
 
-    /// The store has given these messages of a shared queue to this owner, and has more if `has_more`.
-    pub fn taken(&mut self, taken: &[Seen], has_more: bool) -> Vec<Fed> {
-        self.shared = Some(has_more);
+    /// The store has given these messages of a shared queue to this owner, and has more if `has_more`, and suspects that nobody tries if
+    /// `has_suspects`.
+    pub fn taken(&mut self, taken: &[Seen], has_more: bool, has_suspects: bool) -> Vec<Fed> {
         let fed = |seen: &Seen| {
             let seq = seen.seq;
             let is_new = self.back.remove(&seq) || !self.open.contains(&seq);
@@ -267,6 +273,10 @@ impl Queue {
             })
         };
         let fed: Vec<Fed> = taken.iter().filter_map(fed).collect();
+        // An owner without room must not keep others from trying a suspect. It asks again when it has room.
+        let has_room = self.room().is_some();
+        self.waits = has_suspects && has_room;
+        self.shared = Some(has_more || has_suspects && !has_room);
         // It came instead of a suspect that can be tried.
         if fed.iter().any(|fed| matches!(fed, Fed::Crashed(_))) {
             self.look();
@@ -279,6 +289,11 @@ impl Queue {
         self.open.difference(&self.back).chain(&self.ended).copied()
     }
 
+    /// How many messages of a shared queue have ended that the store still has.
+    pub fn ended(&self) -> usize {
+        self.ended.len()
+    }
+
     /// The store does not have this message any more.
     pub fn forget_ended(&mut self, seq: Seq) {
         self.ended.remove(&seq);
@@ -287,12 +302,13 @@ impl Queue {
     /// The suspect that this queue waits with may be tried.
     pub fn let_in(&mut self) {
         self.held = None;
+        self.waits = false;
         self.look();
     }
 
     /// Whether it waits with a suspect.
     pub fn is_held(&self) -> bool {
-        self.held.is_some()
+        self.held.is_some() || self.waits
     }
 
     /// A message was handled, or its quarantine is durable.

@@ -21,7 +21,7 @@ pub struct Shares<M> {
     free: BTreeSet<Seq>,
     /// What each member holds.
     held: BTreeMap<M, BTreeSet<Seq>>,
-    /// How often a member has died while it held a message.
+    /// How often a member has died while it held a message, or an owner alone with the message under way.
     crashes: BTreeMap<Seq, u32>,
 }
 
@@ -87,6 +87,24 @@ impl<M: Ord + Clone> Shares<M> {
         self.held.get(member).is_some_and(|held| held.contains(&seq))
     }
 
+    /// If nobody shares the queue, a process may have owned it alone since the last member left. `first` is the first message that it has left,
+    /// `charged` says how often processes have died with a message under way, and `begun` is the message with which the last one has died.
+    pub fn begin(&mut self, first: Seq, charged: impl IntoIterator<Item = (Seq, u32)>, begun: Option<Seq>) {
+        if !self.held.is_empty() {
+            return;
+        }
+        self.next = self.next.max(first);
+        self.free = self.free.split_off(&first);
+        self.crashes = self.crashes.split_off(&first);
+        for (seq, crashes) in charged.into_iter().filter(|(seq, crashes)| *seq >= first && *crashes > 0) {
+            let known = self.crashes.entry(seq).or_default();
+            *known = (*known).max(crashes);
+        }
+        if let Some(begun) = begun.filter(|begun| *begun >= first) {
+            *self.crashes.entry(begun).or_default() += 1;
+        }
+    }
+
     /// A process becomes a member. Returns whether it was one already, and still holds what it held.
     pub fn join(&mut self, member: &M) -> bool {
         let is_member = self.held.contains_key(member);
@@ -116,30 +134,46 @@ impl<M: Ord + Clone> Shares<M> {
         }
     }
 
-    /// Gives messages to a member: what it holds and does not have in hand, then what others have left, then new ones, and then one
-    /// suspect, if it may be tried. What does not fit stays where it is.
+    /// Gives messages to a member: one suspect, if it may be tried, then what the member holds and does not have in hand, then what others have
+    /// left, and then new ones. What does not fit stays where it is.
+    ///
+    /// The suspect comes first, because in a queue that is never empty it would wait for ever behind the others.
     pub fn take(&mut self, member: &M, wish: Wish<'_>) -> BTreeSet<Seq> {
         let Some(held) = self.held.get_mut(member) else { return BTreeSet::new() };
+        let next = self.next.max(wish.first);
+        // Nobody has held these, and they are gone.
+        self.crashes.retain(|seq, _| *seq < self.next || *seq >= next);
         let is_suspect = |seq: &Seq| self.crashes.contains_key(seq);
         let again = held.difference(wish.in_hand).copied();
         let (suspects, again): (Vec<_>, Vec<_>) = again.partition(is_suspect);
         let free = self.free.iter().copied();
         let (free_suspects, free): (Vec<_>, Vec<_>) = free.partition(is_suspect);
-        let new = (self.next.max(wish.first).0..=wish.last.0).map(Seq);
-        let suspect = suspects.into_iter().chain(free_suspects).take(usize::from(wish.may_try));
-        let taken: BTreeSet<Seq> =
-            again.into_iter().chain(free).chain(new).chain(suspect).take(wish.room).collect();
-        if let Some(highest) = taken.last() {
-            self.next = self.next.max(highest.next());
+        let new = (next.0..=wish.last.0).map(Seq);
+        let new_suspects = self.crashes.keys().copied().filter(|seq| (next..=wish.last).contains(seq));
+        let suspect =
+            suspects.into_iter().chain(free_suspects).chain(new_suspects).take(usize::from(wish.may_try));
+        let innocent = again.into_iter().chain(free).chain(new.filter(|seq| !is_suspect(seq)));
+        let taken: BTreeSet<Seq> = suspect.chain(innocent).take(wish.room).collect();
+        if let Some(highest) = taken.last().filter(|highest| **highest >= next) {
+            self.free.extend(self.crashes.range(next..*highest).map(|(seq, _)| *seq));
+            self.next = highest.next();
         }
         self.free.retain(|seq| !taken.contains(seq));
         held.extend(&taken);
         taken
     }
 
+    /// Each message up to this one has left the queue, or some member holds it.
+    pub fn passed(&self) -> Seq {
+        let first = self.free.first().map_or(self.next, |first| self.next.min(*first));
+        Seq(first.0 - 1)
+    }
+
     /// Whether this member could get a suspect if it may be tried.
     pub fn has_suspects(&self, member: &M, in_hand: &BTreeSet<Seq>) -> bool {
-        let waits = |seq| self.free.contains(seq) || (self.holds(member, *seq) && !in_hand.contains(seq));
+        let waits = |seq: &Seq| {
+            *seq >= self.next || self.free.contains(seq) || (self.holds(member, *seq) && !in_hand.contains(seq))
+        };
         self.crashes.keys().any(waits)
     }
 }
@@ -183,13 +217,50 @@ mod tests {
         assert_eq!(take(&mut shares, 'a', &[], 3, true), [1, 2, 3]);
         shares.died(&'a');
         assert_eq!([1, 2, 3, 4].map(|seq| shares.crashes(Seq(seq))), [1, 1, 1, 0]);
-        assert_eq!(take(&mut shares, 'b', &[], 1, true), [4], "innocent messages come first");
-        assert_eq!(take(&mut shares, 'b', &[4], 9, true), [1, 5, 6], "one suspect comes with them");
-        assert_eq!(take(&mut shares, 'b', &[1, 4, 5, 6], 9, false), [], "no second one beside it");
+        assert_eq!(take(&mut shares, 'b', &[], 1, false), [4], "another suspect is tried");
+        assert_eq!(take(&mut shares, 'b', &[4], 2, true), [1, 5], "one suspect comes with the others");
+        assert_eq!(take(&mut shares, 'b', &[1, 4, 5], 9, false), [6], "no second one beside it");
         assert!(shares.has_suspects(&'b', &numbers([1, 4, 5, 6])));
         shares.ended(&'b', &numbers([1]));
         assert_eq!(take(&mut shares, 'b', &[4, 5, 6], 9, true), [2]);
         shares.died(&'b');
         assert_eq!([1, 2, 3, 4].map(|seq| shares.crashes(Seq(seq))), [0, 2, 1, 1]);
+    }
+
+    #[test]
+    fn a_suspect_does_not_wait_behind_a_backlog_that_never_ends() {
+        let mut shares = Shares::default();
+        shares.join(&'a');
+        shares.join(&'b');
+        assert_eq!(take(&mut shares, 'a', &[], 2, true), [1, 2]);
+        shares.died(&'a');
+        // Whenever `b` has room for one message, others wait.
+        assert_eq!(take(&mut shares, 'b', &[], 1, true), [1]);
+        shares.ended(&'b', &numbers([1]));
+        assert_eq!(take(&mut shares, 'b', &[], 1, true), [2]);
+        shares.ended(&'b', &numbers([2]));
+        assert_eq!(take(&mut shares, 'b', &[], 1, true), [3]);
+    }
+
+    #[test]
+    fn what_an_owner_alone_has_handled_is_passed_and_what_it_died_with_is_a_suspect() {
+        let mut shares = Shares::default();
+        shares.join(&'a');
+        assert_eq!(take(&mut shares, 'a', &[], 2, true), [1, 2]);
+        shares.died(&'a');
+        // Owners alone have handled 1, and have died twice with 2, with which `a` died too, and once with 4.
+        shares.begin(Seq(2), [(Seq(1), 7), (Seq(2), 2), (Seq(3), 0), (Seq(4), 1)], Some(Seq(2)));
+        shares.join(&'b');
+        assert_eq!([1, 2, 3, 4, 5].map(|seq| shares.crashes(Seq(seq))), [0, 3, 0, 1, 0]);
+        assert!(shares.has_suspects(&'b', &numbers([])));
+        assert_eq!(shares.passed(), Seq(1), "2 is with nobody");
+        assert_eq!(take(&mut shares, 'b', &[], 9, true), [2, 3, 5, 6]);
+        assert_eq!(shares.passed(), Seq(3), "4 is with nobody");
+        shares.begin(Seq(6), [], Some(Seq(6)));
+        assert_eq!(shares.passed(), Seq(3), "somebody shares it");
+        shares.ended(&'b', &numbers([2]));
+        assert_eq!(take(&mut shares, 'b', &[3, 5, 6], 9, true), [4]);
+        assert!(!shares.has_suspects(&'b', &numbers([3, 4, 5, 6])));
+        assert_eq!(shares.passed(), Seq(6));
     }
 }

@@ -1,5 +1,6 @@
 //! What an engine must do that keeps the messages of durable mailboxes.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::future::Future;
@@ -78,10 +79,12 @@ pub trait SharedQueues: Send {
     fn share<'a>(&'a mut self, queue: &'a str) -> StoreFuture<'a, Result<Claim, StoreError>>;
 
     /// Gives messages of a queue to this process. Until they have left the queue, or the process leaves it or dies, no other process gets
-    /// them. All messages that a process held when it died are charged one crash.
+    /// them. All messages that a process held when it died are charged one crash, and so is the message that was under way when a process died
+    /// that owned the queue alone.
     ///
-    /// Returns what the process holds and does not have in hand, and then messages that nobody holds. Fails with
-    /// [`StoreErrorKind::Claimed`] if the process is not an owner any more.
+    /// Returns one message that has crashes, if `may_try` says so and there is one, then what the process holds and does not have `in_hand`, and
+    /// then messages that nobody holds. `room` counts messages only. If it has room for 0, nothing is given, and the rest of the answer is
+    /// true. Fails with [`StoreErrorKind::Claimed`] if the process is not an owner any more.
     fn take<'a>(
         &'a mut self,
         queue: QueueId,
@@ -96,7 +99,7 @@ pub trait SharedQueues: Send {
 pub struct Taken {
     /// The messages. At most one of them has crashes, and none if the runtime has said that none may be tried.
     pub messages: Vec<Stored>,
-    /// Each message up to this one is held by a process, or was held.
+    /// Each message up to this one has left the queue, or some process holds it.
     pub passed: Seq,
     /// Whether the process could take more at once, if it has room.
     pub has_more: bool,
@@ -283,7 +286,7 @@ pub struct Append {
     /// Its queue, which need not be claimed.
     pub queue: QueueId,
     /// The stored name of its handler.
-    pub kind: String,
+    pub kind: Cow<'static, str>,
     /// Its arguments, encoded. Shared with the copy in the mailbox.
     pub body: Arc<[u8]>,
     /// When it was handed over.

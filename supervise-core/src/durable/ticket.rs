@@ -2,6 +2,7 @@
 //!
 //! Rules 27.5, 27.6, 27.7 and 27.8.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,7 +25,7 @@ pub(crate) struct Ticket {
     /// When it was delivered.
     term: u64,
     seq: Seq,
-    pub(crate) kind: Arc<str>,
+    pub(crate) kind: Cow<'static, str>,
     pub(crate) body: Arc<[u8]>,
     accepted_at: SystemTime,
     after_crash: bool,
@@ -39,7 +40,7 @@ pub(crate) struct Ticket {
 
 impl Ticket {
     /// The ticket of a stored message.
-    pub(super) fn new(outlet: &Arc<Outlet>, kind: Arc<str>, stored: Stored, after_crash: bool) -> Self {
+    pub(super) fn new(outlet: &Arc<Outlet>, kind: Cow<'static, str>, stored: Stored, after_crash: bool) -> Self {
         let Stored { seq, body, accepted_at, attempts, crashes, failures, .. } = stored;
         Self {
             outlet: Arc::clone(outlet),
@@ -83,7 +84,7 @@ impl Ticket {
     /// Its handler returned.
     pub(crate) fn handled(&self) {
         if !self.has_ended.swap(true, Ordering::Relaxed) {
-            self.outlet.handled(self.term, self.seq);
+            self.outlet.handled(self.term, self.seq, self.crashes > 0);
         }
     }
 
@@ -136,7 +137,7 @@ impl Ticket {
             self.outlet.inbox.put(Input::Quarantine {
                 outlet: self.term,
                 seq: self.seq,
-                kind: Arc::clone(&self.kind),
+                kind: (*self.kind).into(),
                 fate,
                 failures,
             });

@@ -42,7 +42,7 @@ use super::{AcceptError, Listener, News};
 use crate::failure::Failure;
 
 /// How many inputs make a group at most.
-const GROUP: usize = 4096;
+pub(super) const GROUP: usize = 4096;
 
 /// How many bytes of messages make a group.
 const GROUP_BYTES: usize = 1 << 20;
@@ -71,6 +71,8 @@ pub(super) struct Writer {
     group: Gathered,
     /// The queues that may want a page.
     hungry: BTreeSet<u64>,
+    /// The last group had messages of several senders.
+    has_company: bool,
     /// What arrived while the store was down.
     late: VecDeque<Input>,
     is_open: bool,
@@ -96,6 +98,8 @@ struct Entry {
     controls: VecDeque<(Seq, Late)>,
     /// The owner of a shared queue has nothing under way any more.
     is_leaving: bool,
+    /// The store has no room to note what the owner of a shared queue takes.
+    is_starved: bool,
 }
 
 impl Entry {
@@ -125,6 +129,7 @@ impl Writer {
             suspects: Suspects::new(),
             group: Gathered::default(),
             hungry: BTreeSet::new(),
+            has_company: false,
             late: VecDeque::new(),
             is_open: false,
             sweeps: None,
@@ -144,6 +149,9 @@ impl Writer {
         while self.closing.is_none() {
             let mut inputs = std::mem::take(&mut self.late);
             inputs.append(&mut self.inbox.take(GROUP));
+            if self.has_company {
+                self.inbox.take_more(&mut inputs, GROUP).await;
+            }
             self.claim_again().await;
             self.sweep().await;
             if inputs.is_empty() && !self.group.is_due(Instant::now()) {
@@ -165,9 +173,10 @@ impl Writer {
     async fn wait(&mut self) {
         let suspects = self.suspects.until().map(|until| self.began + until);
         match [self.group.until(), suspects, self.standby.until(), self.sweeps].into_iter().flatten().min() {
-            None => self.inbox.arrived().await,
+            None => self.inbox.arrived(false).await,
             Some(until) => {
-                let _in_time = tokio::time::timeout_at(until, self.inbox.arrived()).await;
+                let _in_time =
+                    tokio::time::timeout_at(until, self.inbox.arrived(self.group.until().is_some())).await;
             }
         }
         if let Some(next) = self.suspects.due(self.began.elapsed()) {
@@ -359,7 +368,8 @@ impl Writer {
         }
         let number = outlet.term();
         let (askers, controls) = (HashMap::new(), VecDeque::new());
-        let entry = Entry { outlet, recipient, id: claim.queue, askers, controls, is_leaving: false };
+        let id = claim.queue;
+        let entry = Entry { outlet, recipient, id, askers, controls, is_leaving: false, is_starved: false };
         self.queues.insert(number, entry);
         self.hungry.insert(number);
         if settings.keep.is_some() {
@@ -395,10 +405,10 @@ impl Writer {
     /// Another process may have put messages into a queue, or may own the queue.
     async fn arrived(&mut self, queue: QueueId, last: Seq) {
         let Some(entry) = self.queues.values().find(|entry| entry.id == queue) else { return };
-        if entry.outlet.settings.shared {
-            return self.look_at(queue);
-        }
         let term = entry.outlet.term();
+        if entry.outlet.settings.shared {
+            return self.arrived_in_shared(queue, term).await;
+        }
         if !entry.outlet.owns(term) {
             let room = Room { messages: 1, bytes: 1 };
             let after = entry.outlet.queue().last();

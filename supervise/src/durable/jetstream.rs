@@ -9,6 +9,7 @@ mod quarantine;
 mod read;
 mod record;
 mod shared;
+mod shares;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -45,6 +46,10 @@ const KEYS_ARE_KEPT: Duration = Duration::from_secs(600);
 /// With `mailbox = durable(shared)`, many nodes handle the messages of a queue at the same time. A record on the server says which node
 /// holds which messages. If a node has not renewed its lease for the whole length of the lease, everything that it held is charged a crash and
 /// goes to the other nodes.
+///
+/// While the server has no room, that record cannot be written. Nodes handle the messages that they hold, which makes room for more. A node that
+/// holds nothing, or that starts then, gets messages only when somebody has made room: by raising the server's limit, or by discarding messages
+/// in quarantine.
 ///
 /// # Differences from a file
 ///

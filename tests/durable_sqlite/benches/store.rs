@@ -119,7 +119,7 @@ async fn open(path: &Path) -> (SqliteStore, QueueId) {
 }
 
 fn append(queue: QueueId, body: &Arc<[u8]>) -> Change {
-    let (kind, body, accepted_at) = ("order".to_owned(), Arc::clone(body), SystemTime::now());
+    let (kind, body, accepted_at) = ("order".into(), Arc::clone(body), SystemTime::now());
     Change::Append(Append { queue, kind, body, accepted_at, key: None })
 }
 

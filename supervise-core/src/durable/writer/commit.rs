@@ -82,6 +82,11 @@ impl Gathered {
 
     pub(super) fn acknowledge(&mut self, id: MessageId) {
         self.items.push((Some(Change::Handled(id)), Then::Nothing));
+        self.expect_acknowledgements();
+    }
+
+    /// A message has reached its actor, so its acknowledgement may come at any time.
+    pub(super) fn expect_acknowledgements(&mut self) {
         self.until.get_or_insert_with(|| Instant::now() + ACK_WAIT);
     }
 
@@ -120,11 +125,18 @@ impl Gathered {
         (messages, controls)
     }
 
+    /// How many messages for this queue it has.
+    pub(super) fn messages_for(&self, queue: QueueId) -> u64 {
+        let is_for =
+            |change: &Option<Change>| matches!(change, Some(Change::Append(append)) if append.queue == queue);
+        self.items.iter().filter(|(change, _)| is_for(change)).count() as u64
+    }
+
     pub(super) fn append(&mut self, queue: QueueId, mut message: HandedOver) {
         self.bytes += message.bytes();
         let append = Append {
             queue,
-            kind: message.kind.to_string(),
+            kind: message.kind.into(),
             body: Arc::clone(&message.body),
             accepted_at: message.accepted_at,
             key: message.key.take().map(Into::into),
@@ -137,6 +149,10 @@ impl Writer {
     /// Stores the group, and does what follows. What a failure leaves of it is stored before anything else happens, because pages,
     /// claims and deliveries depend on it. Only the end of the system does not wait for that.
     pub(super) async fn commit(&mut self) {
+        if self.group.is_empty() {
+            // The acknowledgements that were expected have not come in time. The next one wakes the writer.
+            self.group.until = None;
+        }
         while !self.group.is_empty() {
             self.try_commit().await;
             if self.closing.is_some() {
@@ -156,6 +172,7 @@ impl Writer {
         let committed = if group.changes.is_empty() { Ok(Vec::new()) } else { self.store.commit(&group).await };
         match committed {
             Ok(appended) => {
+                self.has_company = appended.len() > 1;
                 self.inbox.give_room(bytes);
                 let mut appended = appended.into_iter();
                 for (_, then) in thens {
@@ -199,6 +216,7 @@ impl Writer {
             Then::Appended(message) => match appended.next() {
                 Some(Appended::Stored(seq)) => self.stored(seq, message),
                 Some(Appended::Known) => {
+                    message.lands();
                     message.outlet.give_room();
                     message.owner.iter().for_each(|owner| owner.give_room());
                     // The asker gets no answer: the asker of the first message with this key gets it.
@@ -268,6 +286,7 @@ impl Writer {
 
     /// A message is durable. It goes into the lane as it is, or it is read again in its turn.
     fn stored(&mut self, seq: Seq, message: HandedOver) {
+        message.lands();
         if message.outlet.is_sender() {
             return self.sent(seq, message);
         }
@@ -302,7 +321,8 @@ impl Writer {
             failures: Vec::new(),
             is_damaged: false,
         };
-        let ticket = Arc::new(Ticket::new(&outlet, kind, stored, false));
+        let ticket = Arc::new(Ticket::new(&outlet, kind.into(), stored, false));
+        self.group.expect_acknowledgements();
         // If the actor has ended, dropping the ticket gives the message back.
         let _delivered = entry.recipient.deliver(ticket, Some(copy.into_any()), None);
     }

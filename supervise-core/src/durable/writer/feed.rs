@@ -27,12 +27,13 @@ impl Writer {
 
     /// Reads one page. Returns whether the next one may be wanted at once.
     async fn read(&mut self, outlet: u64, wanted: Wanted) -> bool {
-        let Fetched { mut page, fed, has_suspects } = match self.fetch(outlet, wanted).await {
+        let Fetched { mut page, fed } = match self.fetch(outlet, wanted).await {
             Ok(fetched) => fetched,
             Err(error) if error.kind == StoreErrorKind::Claimed => {
                 self.lose(outlet, &error);
                 return false;
             }
+            Err(error) if error.kind == StoreErrorKind::Refused && self.starves(outlet, &error) => return false,
             Err(error) => {
                 self.hungry.insert(outlet);
                 self.outage(error.to_string()).await;
@@ -83,7 +84,7 @@ impl Writer {
             }
         }
         let is_held = self.queues.get(&outlet).is_some_and(|entry| entry.outlet.queue().is_held());
-        if is_held || has_suspects {
+        if is_held {
             self.suspects.waits(outlet);
         } else if !was_tried
             && !charges
@@ -97,7 +98,7 @@ impl Writer {
 
     /// Reads a page, and decides what happens to its messages.
     async fn fetch(&mut self, outlet: u64, wanted: Wanted) -> Result<Fetched, StoreError> {
-        let nothing = Fetched { page: Vec::new(), fed: Vec::new(), has_suspects: false };
+        let nothing = Fetched { page: Vec::new(), fed: Vec::new() };
         let Some(entry) = self.queues.get(&outlet) else { return Ok(nothing) };
         let id = entry.id;
         if entry.outlet.settings.shared {
@@ -109,7 +110,7 @@ impl Writer {
         let is_free = self.suspects.is_free(outlet);
         let Some(entry) = self.queues.get(&outlet) else { return Ok(nothing) };
         let fed = entry.outlet.queue().page(wanted, &seen, is_free);
-        Ok(Fetched { page, fed, has_suspects: false })
+        Ok(Fetched { page, fed })
     }
 
     /// The process died with this message under way.
@@ -125,7 +126,7 @@ impl Writer {
     }
 
     /// Gives a message to its owner. Returns false if it goes into quarantine.
-    fn deliver(&mut self, outlet: u64, stored: Stored) -> bool {
+    fn deliver(&mut self, outlet: u64, mut stored: Stored) -> bool {
         let Some(entry) = self.queues.get_mut(&outlet) else { return true };
         let seq = stored.seq;
         let waited = self.ended == Ended::MachineStopped && entry.outlet.queue().is_inherited(seq);
@@ -141,11 +142,14 @@ impl Writer {
                 .find_map(|entry| entry.askers.remove(&seq));
         }
         let Some(entry) = self.queues.get(&outlet) else { return true };
-        let (kind, mut failures): (Arc<str>, _) = (stored.kind.as_str().into(), earlier(&stored));
-        let ticket = Arc::new(Ticket::new(&entry.outlet, Arc::clone(&kind), stored, after_crash));
+        let (kind, mut failures) = (std::mem::take(&mut stored.kind), earlier(&stored));
+        let ticket = Arc::new(Ticket::new(&entry.outlet, kind.into(), stored, after_crash));
         let fate = match entry.recipient.deliver(Arc::clone(&ticket), None, asker) {
             // If the actor has ended, dropping the ticket gives the message back.
-            Ok(()) | Err(Undelivered::Gone) => return true,
+            Ok(()) | Err(Undelivered::Gone) => {
+                self.group.expect_acknowledgements();
+                return true;
+            }
             Err(Undelivered::Spent) => Fate::Failed,
             Err(Undelivered::Undecodable(text)) => {
                 failures.push(Failure::other(text));
@@ -153,7 +157,7 @@ impl Writer {
             }
         };
         ticket.leaves();
-        self.quarantine(outlet, seq, kind, fate, failures, false);
+        self.quarantine(outlet, seq, (*ticket.kind).into(), fate, failures, false);
         self.over(outlet, seq);
         false
     }

@@ -103,7 +103,7 @@ impl Writer {
             for input in self.inbox.take(GROUP) {
                 self.take_while_down(input, text);
             }
-            if self.closing.is_some() || tokio::time::timeout_at(until, self.inbox.arrived()).await.is_err() {
+            if self.closing.is_some() || tokio::time::timeout_at(until, self.inbox.arrived(false)).await.is_err() {
                 return;
             }
         }

@@ -47,8 +47,6 @@ impl Writer {
             *room -= 1;
             return Ok(Some(*queue));
         }
-        // The messages that were sent until now count as well.
-        self.commit().await;
         let (queue, waiting) = match self.row_of(name).await? {
             Some(row) => (row.queue, row.waiting),
             None => match self.store.claim(name).await {
@@ -63,6 +61,8 @@ impl Writer {
                 Err(error) => return Err(error),
             },
         };
+        // The messages that were sent before, and that the store does not have yet, count as well.
+        let waiting = waiting + self.group.messages_for(queue);
         let Some(room) = capacity.checked_sub(waiting + 1) else { return Ok(None) };
         self.numbers.insert(Arc::clone(name), (queue, room.min(KNOWN)));
         Ok(Some(queue))

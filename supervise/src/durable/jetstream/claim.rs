@@ -40,13 +40,17 @@ impl Open {
                 self.put_after(&of_owner(id), own, after).await?.ok_or_else(|| has_an_owner(name))?
             }
         };
-        if self.is_shared(id).await? {
+        let Some(crashes) = self.left_by_sharers(id).await? else {
             self.put_after(&of_owner(id), Bytes::new(), record).await?;
             lease.release(self.terms(id)).await.map_err(broken)?;
             self.leases.lose(id);
             return Err(has_an_owner(name));
+        };
+        let mut charges = self.charges(id).await?;
+        for (seq, crashes) in crashes {
+            let charge = charges.entry(seq.0).or_default();
+            charge.crashes = charge.crashes.max(crashes);
         }
-        let charges = self.charges(id).await?;
         // These are the messages that the last owner has left there.
         let state = self.stream_state(id).await?;
         self.is_complete(id, &state)?;
@@ -81,7 +85,7 @@ impl Open {
     }
 
     /// The last owner may have died between the two steps of a quarantine. Returns how many messages leave the queue.
-    async fn finish_quarantine(&mut self, id: QueueId) -> Result<u64> {
+    pub(super) async fn finish_quarantine(&mut self, id: QueueId) -> Result<u64> {
         let confined = self.confined_subjects(&format!("quarantine.{}.*", id.0)).await?;
         let mut left = 0;
         for number in confined.iter().filter_map(|subject| last_number(subject)) {

@@ -299,7 +299,8 @@ impl Open {
         let owner = match (elsewhere, self.sharers(id).await?) {
             (Some((owner, _)), _) => Some(format!("the process {}", String::from_utf8_lossy(&owner))),
             (None, 0) => None,
-            (None, sharers) => Some(format!("{sharers} processes that share it")),
+            (None, 1) => Some("another process, which shares it".to_owned()),
+            (None, sharers) => Some(format!("{sharers} other processes, which share it")),
         };
         Ok(Some(QueueRow { queue: id, name: queue.name.clone(), owner, waiting, oldest, quarantined }))
     }

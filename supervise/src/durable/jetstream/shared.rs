@@ -8,11 +8,12 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Instant;
 
+use async_nats::jetstream::stream::State;
 use bytes::Bytes;
 use supervise_core::durable::lease::Sighting;
 use supervise_core::durable::shares::{Shares, Wish};
 use supervise_core::durable::{
-    Claim, QueueId, Room, Seq, SharedQueues, StoreError, StoreErrorKind, StoreFuture, Stored, Taken,
+    Claim, MessageId, QueueId, Room, Seq, SharedQueues, StoreError, StoreErrorKind, StoreFuture, Stored, Taken,
 };
 use tokio::task::JoinSet;
 
@@ -22,8 +23,12 @@ use super::lease::{self, Lease, Terms, Watch};
 use super::names::NAMED;
 use super::open::Open;
 use super::read::raw;
-use super::record::{self, Charge, Fields, Record};
+use super::record::{self, Charge, Fields};
+use super::shares::{decode, encode};
 use super::{JetStreamStore, Result, broken};
+
+/// How many requests are under way at a time. The server works them off one by one, so behind too many others one would take too long.
+const AT_ONCE: usize = 64;
 
 /// After how many messages that have left the queue the record is written for them alone.
 const ENDED: usize = 32;
@@ -65,24 +70,13 @@ impl Open {
         let id = self.queue_named(name).await?;
         let state = self.stream_state(id).await?;
         self.is_complete(id, &state)?;
-        self.wait_for_owner(id, name).await?;
-        if !self.is_joined(id) {
-            self.join(id).await?;
-        }
-        let me = self.settings.token.clone();
-        let (was_ours, revision) = loop {
-            let Shared { mut shares, revision } = self.shared(id).await?;
-            let was_ours = shares.join(&me);
-            // Also if nothing has changed: a process that has just found this one dead must look again.
-            if let Some(revision) = self.put_shared(id, &shares, revision).await? {
-                break (was_ours, revision);
-            }
+        // A member stays one, also while another process asks for the queue alone.
+        let stays = if self.is_member(id).await? { self.stay(id).await? } else { None };
+        let was_ours = stays.is_some();
+        let revision = match stays {
+            Some(revision) => revision,
+            None => self.enter(id, name).await?,
         };
-        // A process may have claimed the queue alone at the same moment.
-        if self.has_owner(id).await? {
-            self.release(id).await?;
-            return Err(has_an_owner(name));
-        }
         Ok(Claim {
             queue: id,
             waiting: state.messages,
@@ -94,23 +88,74 @@ impl Open {
         })
     }
 
+    async fn is_member(&self, id: QueueId) -> Result<bool> {
+        Ok(self.shared(id).await?.shares.members().contains_key(&self.settings.token))
+    }
+
+    /// This process is a member, and holds what it held. Returns the number of the record, or `None` if others have found this process dead.
+    async fn stay(&mut self, id: QueueId) -> Result<Option<u64>> {
+        if !self.is_joined(id) {
+            self.join(id).await?;
+        }
+        loop {
+            let Shared { shares, revision } = self.shared(id).await?;
+            if !shares.members().contains_key(&self.settings.token) {
+                return Ok(None);
+            }
+            // Although nothing has changed: a process that has just found this one dead must look again.
+            if let Some(revision) = self.put_shared(id, &shares, revision).await? {
+                return Ok(Some(revision));
+            }
+        }
+    }
+
+    /// This process becomes a member. Returns the number of the record.
+    async fn enter(&mut self, id: QueueId, name: &str) -> Result<u64> {
+        let dead = self.wait_for_owner(id, name).await?;
+        if !self.is_joined(id) {
+            self.join(id).await?;
+        }
+        if dead.is_some() {
+            self.finish_quarantine(id).await?;
+        }
+        let me = self.settings.token.clone();
+        let revision = loop {
+            let Shared { mut shares, revision } = self.shared(id).await?;
+            let state = self.stream_state(id).await?;
+            let first = first_of(&state);
+            let known = self.joined(id).map(|joined| joined.charges.clone()).unwrap_or_default();
+            let crashes = known.into_iter().map(|(number, charge)| (Seq(number), charge.crashes));
+            let begun = (dead.is_some() && state.messages > 0).then_some(first);
+            shares.begin(first, crashes, begun);
+            shares.join(&me);
+            if let Some(revision) = self.put_shared(id, &shares, revision).await? {
+                break revision;
+            }
+        };
+        // What it died with is charged. If this fails, another process has done it.
+        if let Some(dead) = dead {
+            self.put_after(&of_owner(id), Bytes::new(), dead).await?;
+        }
+        // A process may have claimed the queue alone at the same moment.
+        if self.has_owner(id).await? {
+            self.release(id).await?;
+            return Err(has_an_owner(name));
+        }
+        Ok(revision)
+    }
+
     fn is_joined(&self, id: QueueId) -> bool {
         self.queues.get(&id).and_then(|queue| queue.joined.as_ref()).is_some_and(|joined| joined.lease.holds())
     }
 
-    /// Fails while a process owns the queue alone. If that process has died, it does not own the queue any more.
-    async fn wait_for_owner(&mut self, id: QueueId, name: &str) -> Result<()> {
+    /// Fails while a process owns the queue alone. If that process has died, returns the number of its record.
+    async fn wait_for_owner(&mut self, id: QueueId, name: &str) -> Result<Option<u64>> {
         let present = self.last(&self.lease, &format!("lease.{}", id.0)).await?;
         let record = self.last(&self.state, &of_owner(id)).await?;
         if self.is_held(id, present.as_ref(), record.as_ref()).await? {
             return Err(has_an_owner(name));
         }
-        if let Some((owner, revision)) = record
-            && !owner.is_empty()
-        {
-            self.put_after(&of_owner(id), Bytes::new(), revision).await?.ok_or_else(|| has_an_owner(name))?;
-        }
-        Ok(())
+        Ok(record.filter(|(owner, _)| !owner.is_empty()).map(|(_, revision)| revision))
     }
 
     async fn has_owner(&self, id: QueueId) -> Result<bool> {
@@ -120,9 +165,10 @@ impl Open {
     /// Takes a lease for this process.
     async fn join(&mut self, id: QueueId) -> Result<()> {
         let charges = self.charges(id).await?;
+        self.leases.lose(id);
         let queue = self.queues.get_mut(&id).ok_or_else(|| broken("the queue is gone"))?;
         // Earlier renewals by this process end here.
-        queue.joined = None;
+        let ended = queue.joined.take().map(|joined| joined.ended).unwrap_or_default();
         let stream = queue.stream.clone();
         let lease = loop {
             let present = self.last(&self.lease, &of_member(id, &self.settings.token)).await?;
@@ -137,30 +183,18 @@ impl Open {
         };
         self.leases.hold(id, &lease);
         if let Some(queue) = self.queues.get_mut(&id) {
-            queue.joined = Some(Joined { lease, ended: BTreeSet::new(), charges, looked: None });
+            queue.joined = Some(Joined { lease, ended, charges, looked: None });
         }
         Ok(())
     }
 
     /// The lease of this process has ended. If nobody has noticed it, this process takes it again, and holds what it held.
     pub(super) async fn join_again(&mut self, id: QueueId) -> Result<bool> {
-        let me = self.settings.token.clone();
-        let ended = self.joined(id).map(|joined| std::mem::take(&mut joined.ended)).unwrap_or_default();
-        self.leases.lose(id);
-        self.join(id).await?;
-        if let Some(joined) = self.joined(id) {
-            joined.ended = ended;
+        let stays = self.stay(id).await?.is_some();
+        if !stays {
+            self.leave(id);
         }
-        loop {
-            let Shared { shares, revision } = self.shared(id).await?;
-            if !shares.members().contains_key(&me) {
-                self.leave(id);
-                return Ok(false);
-            }
-            if self.put_shared(id, &shares, revision).await?.is_some() {
-                return Ok(true);
-            }
-        }
+        Ok(stays)
     }
 
     fn member_terms(&self, id: QueueId) -> Terms {
@@ -187,9 +221,8 @@ impl Open {
             let must_write = has_buried || joined.ended.len() >= ENDED;
             let next = shares.next();
             let purged = state.first_sequence.saturating_sub(next.0);
-            let first = if state.messages == 0 { state.last_sequence + 1 } else { state.first_sequence };
-            let wish =
-                Wish { in_hand, room: room.messages, may_try, first: Seq(first), last: Seq(state.last_sequence) };
+            let (first, last) = (first_of(&state), Seq(state.last_sequence));
+            let wish = Wish { in_hand, room: room.messages, may_try, first, last };
             let given = shares.take(&me, wish);
             let mut fence = revision;
             if must_write || !given.is_empty() {
@@ -210,7 +243,7 @@ impl Open {
                 continue;
             }
             return Ok(Taken {
-                passed: Seq(shares.next().0 - 1),
+                passed: shares.passed(),
                 has_more: gone || given.len() >= room.messages || has_buried,
                 has_suspects: shares.has_suspects(&me, &(in_hand | &given)),
                 waiting: state.messages,
@@ -266,21 +299,26 @@ impl Open {
         Ok(has_buried)
     }
 
-    /// Whether living processes share the queue.
-    pub(super) async fn is_shared(&mut self, id: QueueId) -> Result<bool> {
+    /// If no living process shares the queue, with which messages others have died, and how often.
+    pub(super) async fn left_by_sharers(&mut self, id: QueueId) -> Result<Option<BTreeMap<Seq, u32>>> {
         loop {
             let Shared { mut shares, revision } = self.shared(id).await?;
             if self.bury(id, &mut shares).await? && self.put_shared(id, &shares, revision).await?.is_none() {
                 continue;
             }
-            return Ok(!shares.members().is_empty());
+            return Ok(shares.members().is_empty().then(|| shares.charged().clone()));
         }
     }
 
-    /// How many other processes share the queue, if the record is true.
+    /// How many other processes share the queue, and have leases.
     pub(super) async fn sharers(&self, id: QueueId) -> Result<usize> {
         let shares = self.shared(id).await?.shares;
-        Ok(shares.members().keys().filter(|member| **member != self.settings.token).count())
+        let mut living = 0;
+        for member in shares.members().keys().filter(|member| **member != self.settings.token) {
+            let lease = self.last(&self.lease, &of_member(id, member)).await?;
+            living += usize::from(lease.is_some_and(|(owner, _)| !owner.is_empty()));
+        }
+        Ok(living)
     }
 
     /// The messages that were given to this process. What is not in the stream any more has ended.
@@ -292,16 +330,12 @@ impl Open {
         next: Seq,
     ) -> Result<Vec<Stored>> {
         let Some(queue) = self.queues.get(&id) else { return Ok(Vec::new()) };
-        let mut reads = JoinSet::new();
-        for seq in given.iter().copied() {
-            let stream = queue.stream.clone();
-            reads.spawn(async move { (seq, raw(&stream, seq).await) });
-        }
-        let mut found = BTreeMap::new();
-        while let Some(read) = reads.join_next().await {
-            let (seq, payload) = read.map_err(broken)?;
-            found.insert(seq, payload?);
-        }
+        let stream = queue.stream.clone();
+        let read = |seq: Seq| {
+            let stream = stream.clone();
+            async move { raw(&stream, seq).await.map(|payload| (seq, payload)) }
+        };
+        let found: BTreeMap<_, _> = few_at_once(given.iter().copied().map(read)).await?.into_iter().collect();
         let mut messages = Vec::new();
         for (seq, payload) in found {
             if seq < next {
@@ -311,9 +345,22 @@ impl Open {
                     joined.charges.insert(seq.0, Charge::decode(&mut Fields(&charge)));
                 }
             }
+            let payload = match payload {
+                // Its member may have died between the two steps of a quarantine.
+                Some(_)
+                    if shares.crashes(seq) > 0
+                        && self.finish_quarantine_of(MessageId { queue: id, seq }).await? =>
+                {
+                    None
+                }
+                payload => payload,
+            };
             let Some(joined) = self.joined(id) else { continue };
             let Some(payload) = payload else {
                 joined.ended.insert(seq);
+                if joined.charges.remove(&seq.0).is_some() {
+                    self.forget(&self.state, &of_charge(id, seq.0)).await?;
+                }
                 continue;
             };
             let charge = joined.charges.get(&seq.0).cloned().unwrap_or_default();
@@ -327,17 +374,15 @@ impl Open {
     pub(super) async fn remove_shared(&mut self, id: QueueId, numbers: BTreeSet<u64>) -> Result<()> {
         let Some(queue) = self.queues.get_mut(&id) else { return Ok(()) };
         let Some(joined) = &mut queue.joined else { return Ok(()) };
-        let mut deletes = JoinSet::new();
-        let mut charged = Vec::new();
-        for number in numbers {
-            joined.ended.insert(Seq(number));
-            charged.extend(joined.charges.remove(&number).map(|_| number));
-            let stream = queue.stream.clone();
-            deletes.spawn(async move { delete(&stream, number).await });
-        }
-        while let Some(deleted) = deletes.join_next().await {
-            deleted.map_err(broken)??;
-        }
+        joined.ended.extend(numbers.iter().copied().map(Seq));
+        let is_charged = |number: &u64| joined.charges.remove(number).is_some();
+        let charged: Vec<u64> = numbers.iter().copied().filter(is_charged).collect();
+        let stream = queue.stream.clone();
+        let remove = |number| {
+            let stream = stream.clone();
+            async move { delete(&stream, number).await }
+        };
+        few_at_once(numbers.into_iter().map(remove)).await?;
         for number in charged {
             self.forget(&self.state, &of_charge(id, number)).await?;
         }
@@ -348,8 +393,8 @@ impl Open {
     pub(super) async fn release_shared(&mut self, id: QueueId) -> Result<()> {
         let terms = self.member_terms(id);
         self.leases.lose(id);
-        let joined = self.queues.get_mut(&id).and_then(|queue| queue.joined.take());
-        let Some(joined) = joined.filter(|joined| joined.lease.holds()) else { return Ok(()) };
+        // If the lease has ended and nobody has noticed it, this process still holds its messages.
+        let Some(joined) = self.queues.get_mut(&id).and_then(|queue| queue.joined.take()) else { return Ok(()) };
         let me = self.settings.token.clone();
         loop {
             let Shared { mut shares, revision } = self.shared(id).await?;
@@ -380,6 +425,31 @@ impl Open {
     }
 }
 
+/// Makes requests side by side, and returns their answers in any order.
+async fn few_at_once<T: Send + 'static>(
+    requests: impl Iterator<Item = impl Future<Output = Result<T>> + Send + 'static>,
+) -> Result<Vec<T>> {
+    let mut under_way = JoinSet::new();
+    let mut answers = Vec::new();
+    for request in requests {
+        if under_way.len() >= AT_ONCE
+            && let Some(answer) = under_way.join_next().await
+        {
+            answers.push(answer.map_err(broken)??);
+        }
+        under_way.spawn(request);
+    }
+    while let Some(answer) = under_way.join_next().await {
+        answers.push(answer.map_err(broken)??);
+    }
+    Ok(answers)
+}
+
+/// The first message that a stream has, or the next one that it gets.
+fn first_of(state: &State) -> Seq {
+    Seq(if state.messages == 0 { state.last_sequence + 1 } else { state.first_sequence })
+}
+
 pub(super) fn of_shared(id: QueueId) -> String {
     format!("state.shared.{}", id.0)
 }
@@ -390,58 +460,4 @@ fn of_charge(id: QueueId, number: u64) -> String {
 
 fn of_member(id: QueueId, member: &str) -> String {
     format!("lease.{}.{member}", id.0)
-}
-
-fn numbers<'a>(seqs: impl IntoIterator<Item = &'a Seq>) -> Vec<u8> {
-    seqs.into_iter().flat_map(|seq| seq.0.to_le_bytes()).collect()
-}
-
-fn seqs(bytes: &[u8]) -> BTreeSet<Seq> {
-    bytes.as_chunks().0.iter().map(|bytes| Seq(u64::from_le_bytes(*bytes))).collect()
-}
-
-fn encode(shares: &Shares<String>) -> Bytes {
-    let mut record = Record::default().number(shares.next().0).bytes(&numbers(shares.free()));
-    record = record.number(shares.charged().len() as u64);
-    for (seq, crashes) in shares.charged() {
-        record = record.number(seq.0).number((*crashes).into());
-    }
-    for (member, held) in shares.members() {
-        record = record.bytes(member.as_bytes()).bytes(&numbers(held));
-    }
-    record.end()
-}
-
-fn decode(payload: &[u8]) -> Option<Shares<String>> {
-    let mut fields = Fields(payload);
-    let next = Seq(fields.number()?);
-    let free = seqs(fields.next()?);
-    let mut crashes = BTreeMap::new();
-    for _ in 0..fields.number()? {
-        crashes.insert(Seq(fields.number()?), u32::try_from(fields.number()?).ok()?);
-    }
-    let mut held = BTreeMap::new();
-    while let Some(member) = fields.next() {
-        held.insert(String::from_utf8(member.to_vec()).ok()?, seqs(fields.next()?));
-    }
-    Some(Shares::from_parts(next, free, held, crashes))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_record_comes_back_as_it_was() {
-        let (a, b) = ("a".to_owned(), "b".to_owned());
-        let mut shares = Shares::default();
-        assert_eq!(decode(&encode(&shares)), Some(shares.clone()));
-        shares.join(&a);
-        shares.join(&b);
-        let wish = Wish { in_hand: &BTreeSet::new(), room: 3, may_try: true, first: Seq(1), last: Seq(9) };
-        assert_eq!(shares.take(&a, wish).len() + shares.take(&b, wish).len(), 6);
-        shares.died(&a);
-        assert_eq!(decode(&encode(&shares)), Some(shares));
-        assert_eq!(decode(b"nonsense"), None);
-    }
 }

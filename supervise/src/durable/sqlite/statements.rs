@@ -79,7 +79,7 @@ impl<'c> Statements<'c> {
     }
 
     pub(super) fn append(&mut self, id: i64, append: &Append) -> Result<()> {
-        let (kind, key, body) = (append.kind.as_str(), append.key.as_deref(), &*append.body);
+        let (kind, key, body) = (&*append.kind, append.key.as_deref(), &*append.body);
         let at = millis(append.accepted_at);
         let sum = sum_of_message(id, kind, at, key, (0, 0), None, body);
         self.insert.execute((id, kind, at, key, 0, 0, None::<&[u8]>, sum, body)).map(drop)
