@@ -1,11 +1,13 @@
 //! The attributes of the user's items: our own, and `#[cfg]`s, which generated code repeats.
 
-use proc_macro2::{TokenStream, TokenTree};
+use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
-use syn::{Attribute, Meta, Token};
+use syn::{Attribute, Meta, Path, Token};
 
+use crate::errors::Errors;
+use crate::spelling::closest;
 use crate::syntax;
 
 /// The `#[cfg]`s among `attrs`.
@@ -129,6 +131,23 @@ pub(crate) fn take(attrs: &mut Vec<Attribute>, ours: &dyn Fn(&Attribute) -> bool
         }
     }
     taken
+}
+
+/// Reports attributes that are probably a misspelled `name`, and makes them one. rustc would report them too.
+pub(crate) fn correct(attrs: &mut [Attribute], name: &str, errors: &mut Errors) {
+    for attribute in attrs {
+        let Some(given) = attribute.path().get_ident().cloned() else { continue };
+        if given == name || closest(&given.to_string(), &[name]).is_none() {
+            continue;
+        }
+        errors.at(&given, format!("unknown attribute: did you mean `#[{name}(..)]`?"));
+        let meant = Path::from(Ident::new(name, given.span()));
+        match &mut attribute.meta {
+            Meta::Path(path) => *path = meant,
+            Meta::List(list) => list.path = meant,
+            Meta::NameValue(pair) => pair.path = meant,
+        }
+    }
 }
 
 /// One of our attributes on a user's item.

@@ -19,7 +19,7 @@ use proc_macro2::{Ident, TokenStream};
 
 use crate::errors::Errors;
 use crate::settings::{self, Setting};
-use crate::spelling::unknown;
+use crate::spelling::{closest, unknown};
 
 /// One of a few words that are allowed in one place.
 pub(crate) trait Word: Copy + 'static {
@@ -40,12 +40,33 @@ pub(crate) trait Word: Copy + 'static {
     /// The value that `word` stands for.
     fn named(word: &str) -> Option<Self>;
 
-    /// The value that `word` stands for, or an error that says what is probably meant.
-    fn read(word: &Ident) -> syn::Result<Self> {
-        match Self::named(&word.to_string()) {
+    /// The value that `word` stands for. Reports a misspelled word and returns the value that is probably meant.
+    fn read(word: &Ident, errors: &mut Errors) -> syn::Result<Self> {
+        if let Some(value) = Self::named(&word.to_string()) {
+            return Ok(value);
+        }
+        let meant = meant_word(word, (Self::KIND, Self::WORDS), errors)?;
+        match Self::named(meant) {
             Some(value) => Ok(value),
             None => Err(unknown(Self::KIND, word, Self::WORDS)),
         }
+    }
+}
+
+/// Reports that `word` is none of `words`, and returns the one that is probably meant. Apart from [`Word::read`], so that rustc compiles it
+/// once.
+fn meant_word(
+    word: &Ident,
+    (kind, words): (&str, &[&'static str]),
+    errors: &mut Errors,
+) -> syn::Result<&'static str> {
+    let unknown = unknown(kind, word, words);
+    match closest(&word.to_string(), words) {
+        Some(meant) => {
+            errors.add(unknown);
+            Ok(meant)
+        }
+        None => Err(unknown),
     }
 }
 
@@ -61,24 +82,50 @@ pub(crate) trait Arguments: Default {
 
     /// Reads all of `tokens`.
     fn read(tokens: TokenStream, errors: &mut Errors) -> Self {
+        Self::of(&settings::parse(tokens, errors), errors)
+    }
+
+    /// Reads all of `settings`.
+    fn of(settings: &[Setting], errors: &mut Errors) -> Self {
         let mut arguments = Self::default();
-        read_all(tokens, &mut |setting, errors| arguments.set(setting, errors), (Self::KIND, Self::WORDS), errors);
+        let names = (Self::KIND, Self::WORDS);
+        read_all(settings, &mut |setting, errors| arguments.set(setting, errors), names, errors);
         arguments
+    }
+
+    /// Reports that `setting` names no argument, and reads it as the one that is probably meant.
+    fn refuse(&mut self, setting: &Setting, errors: &mut Errors) {
+        refuse(setting, &mut |setting, errors| self.set(setting, errors), (Self::KIND, Self::WORDS), errors);
     }
 }
 
-/// Reads all of `tokens` with `set`. Apart from [`Arguments::read`], so that rustc compiles it once.
-fn read_all(
-    tokens: TokenStream,
-    set: &mut dyn FnMut(&Setting, &mut Errors) -> bool,
-    (kind, words): (&str, &[&str]),
-    errors: &mut Errors,
-) {
-    for setting in &settings::parse(tokens, errors) {
+/// Reads a setting into the argument it names. Returns `false` if it names none.
+type Set<'a> = &'a mut dyn FnMut(&Setting, &mut Errors) -> bool;
+
+/// Reads all of `settings`. Apart from [`Arguments::of`], so that rustc compiles it once.
+fn read_all(settings: &[Setting], set: Set<'_>, names: (&str, &[&str]), errors: &mut Errors) {
+    for setting in settings {
         if !set(setting, errors) {
-            errors.add(unknown(kind, &setting.name, words));
+            refuse(setting, set, names, errors);
         }
     }
+}
+
+/// Reports a setting of an unknown name. Apart from [`Arguments::refuse`], so that rustc compiles it once.
+fn refuse(setting: &Setting, set: Set<'_>, (kind, words): (&str, &[&str]), errors: &mut Errors) {
+    errors.add(unknown(kind, &setting.name, words));
+    if let Some(meant) = meant(setting, words) {
+        set(&meant, &mut Errors::new());
+    }
+}
+
+/// The setting under the name that is probably meant. It stands in for the misspelled one, so that nothing seems to be missing; its own
+/// errors follow from the first and are not reported.
+pub(crate) fn meant(setting: &Setting, words: &[&str]) -> Option<Setting> {
+    let meant = closest(&setting.name.to_string(), words)?;
+    let mut renamed = setting.clone();
+    renamed.name = Ident::new(meant, setting.span());
+    Some(renamed)
 }
 
 /// One argument of a set.

@@ -28,6 +28,8 @@ mod duration;
 mod errors;
 mod generics;
 mod markdown;
+#[cfg(all(test, feature = "protocol"))]
+mod one_error;
 #[cfg(feature = "protocol")]
 mod protocol;
 #[cfg(test)]

@@ -172,7 +172,11 @@ fn apply(tokens: TokenStream, change: &Change) -> TokenStream {
 }
 
 /// Replaces the token that is `at` in reading order.
-fn edit(tokens: TokenStream, at: &mut usize, replace: &mut dyn FnMut(TokenTree) -> Vec<TokenTree>) -> TokenStream {
+pub(crate) fn edit(
+    tokens: TokenStream,
+    at: &mut usize,
+    replace: &mut dyn FnMut(TokenTree) -> Vec<TokenTree>,
+) -> TokenStream {
     let mut edited = Vec::new();
     for token in tokens {
         let here = *at == 0;

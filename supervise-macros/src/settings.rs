@@ -3,10 +3,13 @@
 //! This module does not know the names. It splits at the commas first, so that a mistake in one setting does not affect
 //! the others.
 
+use std::fmt::Display;
+use std::str::FromStr;
 use std::time::Duration;
 
 use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
 use quote::ToTokens;
+use syn::LitInt;
 use syn::parse::{Parse, ParseStream};
 
 use crate::duration::positive;
@@ -75,11 +78,14 @@ impl Setting {
                 let mut value = TokenStream::new();
                 value.extend(tokens);
                 if value.is_empty() {
-                    let mut message = format!("the value is missing: write it after `{}`", written(whole));
-                    if arguments.is_some() {
-                        let rule = format!(", `{} Restart` (or another directive)", written(whole));
-                        message.push_str(&rule);
-                    }
+                    let message = match &arguments {
+                        None => format!("the value is missing: write it after `{}`", written(whole)),
+                        Some(_) if name == "on" => format!(
+                            "the value is missing: write it after `{0}`, `{0} Restart` (or another directive)",
+                            written(whole)
+                        ),
+                        Some(_) => format!("`{name}(..)` has no value after it: remove the `=`"),
+                    };
                     return Err(syn::Error::new(punct.span(), message));
                 }
                 Some(value)
@@ -132,6 +138,8 @@ impl Setting {
             "expected integer literal" => "a number without quotes",
             "expected string literal" => "a text in quotes",
             "expected square brackets" => "a list in square brackets",
+            "unexpected token" => "only one value",
+            _ if said.starts_with("expected identifier") => "a name without quotes",
             _ => return error,
         };
         syn::Error::new(error.span(), format!("expected {expected}: write it as in `{example}`"))
@@ -170,6 +178,21 @@ pub(crate) fn shortened(code: &str, instead: &str) -> String {
     if code.len() > 60 { instead.to_owned() } else { code.replace(" : ", ": ") }
 }
 
+/// Reads `name = number`, and the place of the number.
+pub(crate) fn integer<N: FromStr<Err: Display>>(setting: &Setting, example: &str) -> syn::Result<(N, Span)> {
+    let literal = setting.value(LitInt::parse, example)?;
+    match literal.base10_parse() {
+        Ok(number) => Ok((number, literal.span())),
+        Err(_) => Err(impossible(setting, &literal, example)),
+    }
+}
+
+/// The error for a number that is negative or too large. Apart from [`integer`], so that rustc compiles it once.
+fn impossible(setting: &Setting, literal: &LitInt, example: &str) -> syn::Error {
+    let message = format!("`{}` cannot be {literal}: write a number as in `{example}`", setting.name);
+    syn::Error::new(literal.span(), message)
+}
+
 /// Reads `name = duration`.
 pub(crate) fn duration(setting: &Setting, example: &'static str, _: &mut Errors) -> syn::Result<Duration> {
     setting.value(positive, example)
@@ -184,8 +207,8 @@ pub(crate) fn flag(setting: &Setting, example: &'static str, _: &mut Errors) -> 
 }
 
 /// Reads `name = word`.
-pub(crate) fn word<W: Word>(setting: &Setting, _: &'static str, _: &mut Errors) -> syn::Result<W> {
-    W::read(&ident(setting, W::WORDS)?)
+pub(crate) fn word<W: Word>(setting: &Setting, _: &'static str, errors: &mut Errors) -> syn::Result<W> {
+    W::read(&ident(setting, W::WORDS)?, errors)
 }
 
 /// The word in `name = word`. Apart from [`word`], so that rustc compiles it once.

@@ -23,6 +23,8 @@ pub(crate) struct Block {
     pub(crate) name: Ident,
     pub(crate) reference: Type,
     pub(crate) message: Ident,
+    /// Whether a mistake in the attribute may hide the name of that enum.
+    pub(crate) message_unknown: bool,
     /// What the user says about the messages.
     pub(crate) arguments: MessageArguments,
     /// The module for the errors of a block with mistakes.

@@ -29,12 +29,14 @@ use crate::errors::Errors;
 use crate::generics::require;
 use crate::grammar::Word;
 use crate::grammar::words::Role;
-use crate::settings::written;
+use crate::settings::{Setting, written};
 use crate::spelling::{closest, listed};
 
 /// Reads a block. Returns `None` if it does not say which actor it belongs to.
 pub(crate) fn block(arguments: TokenStream, mut item: Syntax, errors: &mut Errors) -> Option<Block> {
+    let before = errors.count();
     let arguments = block_arguments(arguments, errors);
+    let has_mistakes = errors.count() > before;
     let krate = arguments.krate.value.unwrap_or_else(facade);
     let implements = arguments.implements.value.unwrap_or_default();
     let remote = arguments.remote;
@@ -72,6 +74,7 @@ pub(crate) fn block(arguments: TokenStream, mut item: Syntax, errors: &mut Error
     let mut block = Block {
         krate,
         reference: Type::Path(TypePath { attrs: Vec::new(), qself: None, path: reference }),
+        message_unknown: has_mistakes && arguments.name.value.is_none(),
         message: arguments.name.value.clone().unwrap_or_else(|| format_ident!("{}Message", name)),
         arguments,
         mistakes: format_ident!("mistakes_in_{}", name, span = Span::mixed_site()),
@@ -119,21 +122,28 @@ pub(crate) fn block(arguments: TokenStream, mut item: Syntax, errors: &mut Error
             forgotten::check(&block, &method.signature, errors);
         }
     }
-    if block.remote.is_some() && !block.generics.params.is_empty() {
-        let message = "a generic actor cannot be `remote`, because its name on the wire would stand for many types: remove `remote` if no other machine sends to \
-                       this actor, or else remove the parameters, and write a type in their place";
-        match &given_remote {
-            Some(given) => errors.add(given.error(message)),
-            None => errors.at(&block.generics.params, message),
-        }
-        block.remote = None;
-    }
+    refuse_generic_remote(&mut block, given_remote.as_ref(), errors);
     block.keeps_replies = members.iter().any(|member| mentions(member.to_token_stream(), handler::SLOT));
     refuse_watched_refs(&mut block, &members, errors);
     own_type::check(&mut block, &members, errors);
     block.check(errors);
+    name_contexts(&block.krate, &mut members);
     block.item.members = members;
     Some(block)
+}
+
+/// Refuses `remote` on a block with parameters.
+fn refuse_generic_remote(block: &mut Block, given: Option<&Setting>, errors: &mut Errors) {
+    if block.remote.is_none() || block.generics.params.is_empty() {
+        return;
+    }
+    let message = "a generic actor cannot be `remote`, because its name on the wire would stand for many types: remove `remote` if no other machine sends to \
+                   this actor, or else remove the parameters, and write a type in their place";
+    match given {
+        Some(given) => errors.add(given.error(message)),
+        None => errors.at(&block.generics.params, message),
+    }
+    block.remote = None;
 }
 
 /// Refuses `Feed<'a>`, because rustc reports such a lifetime in everything that is generated.
@@ -182,10 +192,30 @@ fn refuse_watched_refs(block: &mut Block, members: &[Member], errors: &mut Error
     }
 }
 
+/// In a block whose bodies call a method of `anyhow::Context`, that trait may hide our context.
+fn name_contexts(krate: &Path, members: &mut [Member]) {
+    let calls = |member: &Member| match member {
+        Member::Method(method) => mentions_one_of(method.body.to_token_stream(), &["context", "with_context"]),
+        Member::Other(..) => false,
+    };
+    if !members.iter().any(calls) {
+        return;
+    }
+    for member in members {
+        if let Member::Method(method) = member {
+            types::name_context(&mut method.signature, krate);
+        }
+    }
+}
+
 fn mentions(tokens: TokenStream, word: &str) -> bool {
+    mentions_one_of(tokens, &[word])
+}
+
+fn mentions_one_of(tokens: TokenStream, words: &[&str]) -> bool {
     tokens.into_iter().any(|token| match token {
-        TokenTree::Ident(ident) => ident == word,
-        TokenTree::Group(group) => mentions(group.stream(), word),
+        TokenTree::Ident(ident) => words.iter().any(|word| ident == *word),
+        TokenTree::Group(group) => mentions_one_of(group.stream(), words),
         TokenTree::Punct(_) | TokenTree::Literal(_) => false,
     })
 }
@@ -213,7 +243,7 @@ fn read_method(block: &mut Block, method: &mut Method, errors: &mut Errors) {
         return;
     }
     method.has_role = true;
-    types::complete_context(&mut method.signature, errors);
+    types::complete(&mut method.signature, &block.mistakes, errors);
     // These lints complain about things that the role requires. The user's own attributes come later and take precedence.
     // Otherwise the user's `#[expect]` of one of these lints would remain unfulfilled.
     let mut attrs = attributes::ours(quote!(
@@ -246,7 +276,7 @@ fn read_role(
         errors.at(attribute, format!("`#[{}]` takes no arguments", role.word()));
     }
     if let Some(kind) = role.hook() {
-        if let Some(hook) = hook::hook(kind, attrs, signature, (&block.message, &block.name), errors) {
+        if let Some(hook) = hook::hook(kind, attrs, signature, block, errors) {
             block.add_hook(hook, attribute, errors);
         }
         return;
@@ -278,7 +308,14 @@ fn correct_attributes(method: &mut Method, errors: &mut Errors) {
         errors.at(attribute.path(), format!("unknown attribute: did you mean `#[{meant}]`?"));
         let span = attribute.path().span();
         let meant = Ident::new(meant, span);
-        method.attrs.extend(attributes::ours(quote_spanned!(span=> #[#meant])));
+        let arguments = match &attribute.meta {
+            Meta::List(list) => {
+                let arguments = &list.tokens;
+                quote!((#arguments))
+            }
+            Meta::Path(_) | Meta::NameValue(_) => TokenStream::new(),
+        };
+        method.attrs.extend(attributes::ours(quote_spanned!(span=> #[#meant #arguments])));
     }
 }
 

@@ -72,7 +72,9 @@ impl Declaration {
     pub(crate) fn check_children(&self, errors: &mut Errors) {
         let no_table = Strategy::default();
         let strategy = self.table.as_ref().map_or(&no_table, |table| &table.strategy);
-        let is_shared = self.table.as_ref().is_some_and(|table| table.shared.given().is_some());
+        // The settings of a shared table are not visible here, and a mistake may hide those of any other.
+        let is_hidden =
+            self.table.as_ref().is_some_and(|table| table.shared.given().is_some() || table.has_mistakes);
         // A child with a mistake is not in the list.
         let significant =
             errors.count() > 0 || self.children.iter().any(|child| child.arguments.significant.given().is_some());
@@ -86,10 +88,9 @@ impl Declaration {
             );
             errors.add(given.error(message));
         }
-        let mut names = Vec::new();
+        let (mut names, before) = (Vec::new(), errors.count());
         for child in &self.children {
-            // The settings of a shared table are not visible here.
-            if !is_shared {
+            if !is_hidden && errors.count() == before {
                 child.check_significant(strategy, errors);
             }
             let name = child.name();

@@ -21,8 +21,7 @@ use crate::errors::Errors;
 use crate::grammar::arguments::{ActorArguments, BlockArguments, BoundedArguments, DurableArguments};
 use crate::grammar::words::{MailboxKind, Overflow};
 use crate::grammar::{Arguments, Word};
-use crate::settings::{self, Setting, written};
-use crate::spelling::unknown;
+use crate::settings::{self, Setting, integer, written};
 use crate::supervise::HANDED_DOWN;
 use crate::supervise::model::Table;
 use crate::supervise::parse::table;
@@ -150,7 +149,7 @@ pub(crate) fn block_arguments(arguments: TokenStream, errors: &mut Errors) -> Bl
             );
             errors.add(setting.error(message));
         } else {
-            errors.add(unknown(BlockArguments::KIND, &setting.name, BlockArguments::WORDS));
+            read.refuse(setting, errors);
         }
     }
     read
@@ -170,7 +169,7 @@ fn actor_arguments(arguments: TokenStream, errors: &mut Errors) -> ActorArgument
             );
             errors.add(setting.error(message));
         } else {
-            errors.add(unknown(ActorArguments::KIND, &setting.name, ActorArguments::WORDS));
+            read.refuse(setting, errors);
         }
     }
     read
@@ -195,13 +194,12 @@ pub(crate) fn module(setting: &Setting, example: &'static str, _: &mut Errors) -
 
 /// Reads `stash = 100`.
 pub(crate) fn stash(setting: &Setting, example: &'static str, _: &mut Errors) -> syn::Result<usize> {
-    let capacity = setting.value(LitInt::parse, example)?;
-    match capacity.base10_parse()? {
-        0 => {
+    match integer(setting, example)? {
+        (0, span) => {
             let message = "a stash needs room for at least 1 message: write `stash = 100`, or remove `stash`, with `#[stash_while]` if there is one";
-            Err(syn::Error::new(capacity.span(), message))
+            Err(syn::Error::new(span, message))
         }
-        capacity => Ok(capacity),
+        (capacity, _) => Ok(capacity),
     }
 }
 
@@ -221,35 +219,24 @@ pub(crate) fn mailbox(setting: &Setting, example: &'static str, errors: &mut Err
                 syn::Error::new(error.span(), "expected a mailbox: write `unbounded` or `bounded(1000)`")
             })?,
         };
-        let value = MailboxKind::read(&kind)?;
-        if value == MailboxKind::Durable {
-            let mut settings = TokenStream::new();
-            if input.peek(syn::token::Paren) {
-                let inner;
-                syn::parenthesized!(inner in input);
-                settings = inner.parse()?;
-            }
-            return Ok((kind, value, Some((0, settings))));
-        }
-        let mut bound = None;
-        if value == MailboxKind::Bounded && input.peek(syn::token::Paren) {
+        let mut inside = None;
+        if kind != MailboxKind::Unbounded.word() && input.peek(syn::token::Paren) {
             let inner;
             syn::parenthesized!(inner in input);
-            bound = Some(inner.call(capacity)?);
+            inside = Some(inner.parse::<TokenStream>()?);
         }
-        Ok((kind, value, bound))
+        Ok((kind, inside))
     };
-    match setting.value(kind, example)? {
-        (_, MailboxKind::Unbounded, _) => Ok(Mailbox::Unbounded),
-        (kind, MailboxKind::Durable, settings) => {
-            let settings = settings.map(|(_, settings)| settings).unwrap_or_default();
-            durable(&kind, settings, errors)
-        }
-        (kind, MailboxKind::Bounded, None) => {
-            Err(syn::Error::new(kind.span(), "a bounded mailbox needs a capacity: write `bounded(1000)`"))
-        }
-        (_, MailboxKind::Bounded, Some((capacity, rest))) => {
+    let (kind, inside) = setting.value(kind, example)?;
+    match (MailboxKind::read(&kind, errors)?, inside) {
+        (MailboxKind::Unbounded, _) => Ok(Mailbox::Unbounded),
+        (MailboxKind::Durable, settings) => durable(&kind, settings.unwrap_or_default(), errors),
+        (MailboxKind::Bounded, Some(inside)) if !inside.is_empty() => {
+            let (capacity, rest) = syntax::read(inside, capacity)?;
             Ok(Mailbox::Bounded { capacity, overflow: overflow(rest, errors)? })
+        }
+        (MailboxKind::Bounded, _) => {
+            Err(syn::Error::new(kind.span(), "a bounded mailbox needs a capacity: write `bounded(1000)`"))
         }
     }
 }
@@ -266,7 +253,7 @@ fn durable(kind: &Ident, settings: TokenStream, errors: &mut Errors) -> syn::Res
                            and `accepted` waits; remove it";
             errors.at(&setting.name, message);
         } else if !read.set(setting, errors) {
-            errors.add(unknown(DurableArguments::KIND, &setting.name, DurableArguments::WORDS));
+            read.refuse(setting, errors);
         }
     }
     Ok(Mailbox::Durable(Box::new(read)))
@@ -278,7 +265,7 @@ pub(crate) fn number<N: FromStr<Err: Display>>(
     example: &'static str,
     _: &mut Errors,
 ) -> syn::Result<N> {
-    setting.value(LitInt::parse, example)?.base10_parse()
+    integer(setting, example).map(|(number, _)| number)
 }
 
 /// Reads `window = 1024`.
@@ -287,11 +274,10 @@ pub(crate) fn positive<N: FromStr<Err: Display> + From<bool> + PartialEq>(
     example: &'static str,
     _: &mut Errors,
 ) -> syn::Result<N> {
-    let number = setting.value(LitInt::parse, example)?;
-    let value: N = number.base10_parse()?;
+    let (value, span): (N, _) = integer(setting, example)?;
     if value == N::from(false) {
         let message = format!("`{}` is at least 1: write `{example}`", setting.name);
-        return Err(syn::Error::new(number.span(), message));
+        return Err(syn::Error::new(span, message));
     }
     Ok(value)
 }
@@ -320,7 +306,7 @@ fn overflow(arguments: TokenStream, errors: &mut Errors) -> syn::Result<Overflow
             return Err(setting.error(format!("write `overflow = {word}`")));
         }
         if !read.set(setting, errors) {
-            return Err(unknown(BoundedArguments::KIND, &setting.name, BoundedArguments::WORDS));
+            read.refuse(setting, errors);
         }
     }
     Ok(read.overflow.value.unwrap_or(Overflow::Fail))

@@ -291,7 +291,7 @@ const _: () = {
     #[cfg(not(all(unix)))]
     impl<__P> __Failure0<__P> for Writer {}
     #[automatically_derived]
-    impl<__P> ::supervise::FailuresDecidedBy<__P> for Writer
+    impl<__P> ::supervise::HandlersOfOneImplBlockDecidedBy<__P> for Writer
     where
         Writer: __Failure0<__P>,
         Writer: ::supervise::DeclarationDecidedBy<__P>,

@@ -202,7 +202,7 @@ const _: () = {
     #[cfg(not(all(windows)))]
     impl<__P> __Failure1<__P> for Feed {}
     #[automatically_derived]
-    impl<__P> ::supervise::FailuresDecidedBy<__P> for Feed
+    impl<__P> ::supervise::HandlersOfOneImplBlockDecidedBy<__P> for Feed
     where
         Feed: __Failure0<__P>,
         Feed: __Failure1<__P>,

@@ -416,7 +416,7 @@ impl OrdersRef {
 }
 #[allow(deprecated)]
 #[automatically_derived]
-impl<__P> ::supervise::FailuresDecidedBy<__P> for Orders
+impl<__P> ::supervise::HandlersOfOneImplBlockDecidedBy<__P> for Orders
 where
     Orders: ::supervise::DeclarationDecidedBy<__P>,
 {}

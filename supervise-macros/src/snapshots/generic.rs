@@ -322,7 +322,8 @@ where
 }
 #[allow(deprecated)]
 #[automatically_derived]
-impl<S: Source, __P, const N: usize> ::supervise::FailuresDecidedBy<__P> for Reader<S, N>
+impl<S: Source, __P, const N: usize> ::supervise::HandlersOfOneImplBlockDecidedBy<__P>
+for Reader<S, N>
 where
     S: Clone,
     Reader<S, N>: ::supervise::DeclarationDecidedBy<__P>,

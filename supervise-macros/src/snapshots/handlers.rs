@@ -343,7 +343,7 @@ const _: () = {
     #[cfg(not(all(unix)))]
     impl<__P> __Failure0<__P> for Feed {}
     #[automatically_derived]
-    impl<__P> ::supervise::FailuresDecidedBy<__P> for Feed
+    impl<__P> ::supervise::HandlersOfOneImplBlockDecidedBy<__P> for Feed
     where
         Feed: __Failure0<__P>,
         Feed: ::supervise::DeclarationDecidedBy<__P>,

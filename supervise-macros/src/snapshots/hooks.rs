@@ -138,7 +138,7 @@ impl ::supervise::Actor for Feed {
 impl FeedRef {}
 #[allow(deprecated)]
 #[automatically_derived]
-impl<__P> ::supervise::FailuresDecidedBy<__P> for Feed
+impl<__P> ::supervise::HandlersOfOneImplBlockDecidedBy<__P> for Feed
 where
     Feed: ::supervise::DeclarationDecidedBy<__P>,
     __P: ::supervise::DecidesUnasked<SpawnError>,

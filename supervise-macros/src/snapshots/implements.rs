@@ -161,7 +161,7 @@ impl<K: Key> DatabaseRef<K> {
 }
 #[allow(deprecated)]
 #[automatically_derived]
-impl<K: Key, __P> ::supervise::FailuresDecidedBy<__P> for Database<K>
+impl<K: Key, __P> ::supervise::HandlersOfOneImplBlockDecidedBy<__P> for Database<K>
 where
     Database<K>: ::supervise::DeclarationDecidedBy<__P>,
     __P: ::supervise::Decides<PutError>,

@@ -301,7 +301,7 @@ impl DeskRef {
 }
 #[allow(deprecated)]
 #[automatically_derived]
-impl<__P> ::supervise::FailuresDecidedBy<__P> for Desk
+impl<__P> ::supervise::HandlersOfOneImplBlockDecidedBy<__P> for Desk
 where
     Desk: ::supervise::DeclarationDecidedBy<__P>,
     __P: ::supervise::Decides<DbError>,

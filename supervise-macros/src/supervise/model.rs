@@ -26,6 +26,8 @@ pub(crate) struct Table {
     pub(crate) shared: Argument<Path>,
     /// The path of our crate, for a table of its own.
     pub(crate) krate: Argument<Path>,
+    /// Whether a part could not be read, so that it only seems to be missing.
+    pub(crate) has_mistakes: bool,
 }
 
 /// A strategy with its arguments.
@@ -171,16 +173,15 @@ impl Strategy {
     /// Refuses arguments that have no effect without others. `limited`: a rule has a limit of its own. `gives_up`: a backoff does.
     fn check(&self, limited: bool, gives_up: bool, errors: &mut Errors) {
         let StrategyArguments { max_retries, within, window, on_limit, count, .. } = &self.arguments;
+        let before = errors.count();
         check_limit(max_retries.given(), within.given(), window.given(), errors);
-        if limited {
+        if limited || max_retries.given().is_some() || errors.count() > before {
             return;
         }
         let on_limit = on_limit.given().filter(|_| !gives_up);
-        for given in [on_limit, count.given()] {
-            if let (Some(given), None) = (given, max_retries.given()) {
-                let message = format!("`{}` has no effect without a limit: add `max_retries = 10`", given.name);
-                errors.add(given.error(message));
-            }
+        if let Some(given) = on_limit.or(count.given()) {
+            let message = format!("`{}` has no effect without a limit: add `max_retries = 10`", given.name);
+            errors.add(given.error(message));
         }
     }
 }
@@ -295,8 +296,10 @@ impl Table {
         let limited = self.rules.iter().any(|rule| rule.answer.limit.is_some());
         let backoffs = self.rules.iter().map(|rule| &rule.answer.backoff);
         let gives_up = backoffs.chain([&self.strategy.arguments.backoff.value]).flatten().any(Backoff::gives_up);
-        self.strategy.check(limited, gives_up, errors);
-        reachability::check(&self.rules, generics, errors);
+        if !self.has_mistakes {
+            self.strategy.check(limited, gives_up, errors);
+        }
+        reachability::check(self, generics, errors);
         if let (Some(decider), false) = (self.decider.given(), self.rules.is_empty()) {
             let message = "a table has either rules or a decider, which decides every failure itself: remove `decider` if the `on(..)` rules say \
                            everything, or else remove the rules, and let the decider return what they say";

@@ -11,50 +11,31 @@ use super::model::Table;
 use crate::declaration::parse::module;
 use crate::errors::Errors;
 use crate::grammar::words::{Directive, Part, Scope};
-use crate::grammar::{Argument, Word};
+use crate::grammar::{Argument, Word, meant};
 use crate::settings::{self, Setting, written};
 use crate::spelling::{closest, listed, unknown};
 
 /// Reads the arguments of the attribute on an item with these generics.
 pub(crate) fn table(tokens: TokenStream, generics: &Generics, errors: &mut Errors) -> Table {
-    let mut table = Table::default();
-    let mut scope: Option<Scope> = None;
-    let (mut number, mut configured) = (0, 0);
-    for setting in &settings::parse(tokens, errors) {
-        let name = setting.name.to_string();
-        match (Part::named(&name), Scope::named(&name)) {
-            (Some(Part::Rule), _) => {
-                let rules = rule::rules(setting, generics, errors);
-                let mut rules = errors.keep(rules).unwrap_or_default();
-                let from_settings = rules.iter().any(|rule| rule.answer.this().is_some());
-                for rule in &mut rules {
-                    rule.answer.rule = number;
-                    rule.answer.configured = from_settings.then_some(configured);
-                }
-                number += 1;
-                configured += usize::from(from_settings);
-                table.rules.append(&mut rules);
-            }
-            (Some(Part::Decider), _) => path(&mut table.decider, setting, "decider = path::to::function", errors),
-            (Some(Part::Table), _) => path(&mut table.shared, setting, "table = Storage", errors),
-            (Some(Part::Crate), _) => table.krate.set(setting, module, "crate = path::to::supervise", errors),
-            (None, Some(given)) => {
-                if let Some(first) = scope {
-                    let message = format!(
-                        "a table has one strategy, and this table has two, `{}` and `{}`: remove one of the two (`one_for_one` applies a \
-                         directive to the child that failed, `all_for_one` to all children)",
-                        first.word(),
-                        given.word()
-                    );
-                    errors.add(setting.error(message));
-                    continue;
-                }
-                scope = Some(given);
-                let strategy = strategy::strategy(given, setting, errors);
-                table.strategy = errors.keep(strategy).unwrap_or_default();
-            }
-            (None, None) => errors.add(stray(setting)),
+    let before = errors.count();
+    let mut reader = Reader { table: Table::default(), scope: None, generics, rules: 0, configured: 0 };
+    let mut misplaced = Vec::new();
+    for setting in settings::parse(tokens, errors) {
+        if reader.read(&setting, errors) {
+            continue;
         }
+        if strategy::WORDS.contains(&setting.name.to_string().as_str()) {
+            misplaced.push(setting);
+            continue;
+        }
+        errors.add(stray(&setting));
+        if let Some(meant) = meant(&setting, &[Part::WORDS, Scope::WORDS].concat()) {
+            reader.read(&meant, &mut Errors::new());
+        }
+    }
+    let Reader { mut table, scope, .. } = reader;
+    if let Some(first) = misplaced.first() {
+        errors.add(outside_strategy(first, &misplaced, scope));
     }
     if let Some(shared) = table.shared.given()
         && (scope.is_some() || !table.rules.is_empty() || table.decider.given().is_some())
@@ -63,7 +44,94 @@ pub(crate) fn table(tokens: TokenStream, generics: &Generics, errors: &mut Error
             "`table` takes the strategy and the rules of another type: remove the other settings, or write them there",
         ));
     }
+    table.has_mistakes = errors.count() > before;
     table
+}
+
+/// A table, as far as it is read.
+struct Reader<'a> {
+    table: Table,
+    scope: Option<Scope>,
+    generics: &'a Generics,
+    /// The number of rules.
+    rules: u16,
+    /// The number of rules whose answers depend on the supervisor's settings.
+    configured: usize,
+}
+
+impl Reader<'_> {
+    /// Reads a part of the table. Returns `false` if `setting` is none.
+    fn read(&mut self, setting: &Setting, errors: &mut Errors) -> bool {
+        let name = setting.name.to_string();
+        let table = &mut self.table;
+        match (Part::named(&name), Scope::named(&name)) {
+            (Some(Part::Rule), _) => self.read_rule(setting, errors),
+            (Some(Part::Decider), _) => path(&mut table.decider, setting, "decider = path::to::function", errors),
+            (Some(Part::Table), _) => path(&mut table.shared, setting, "table = Storage", errors),
+            (Some(Part::Crate), _) => table.krate.set(setting, module, "crate = path::to::supervise", errors),
+            (None, Some(scope)) => self.read_strategy(scope, setting, errors),
+            (None, None) => return false,
+        }
+        true
+    }
+
+    fn read_rule(&mut self, setting: &Setting, errors: &mut Errors) {
+        let rules = rule::rules(setting, self.generics, errors);
+        let mut rules = errors.keep(rules).unwrap_or_default();
+        let from_settings = rules.iter().any(|rule| rule.answer.this().is_some());
+        for rule in &mut rules {
+            rule.answer.rule = self.rules;
+            rule.answer.configured = from_settings.then_some(self.configured);
+        }
+        self.rules += 1;
+        self.configured += usize::from(from_settings);
+        self.table.rules.append(&mut rules);
+    }
+
+    fn read_strategy(&mut self, scope: Scope, setting: &Setting, errors: &mut Errors) {
+        if self.scope == Some(scope) {
+            let message = format!(
+                "`{0}` is given twice: write the arguments that you mean into the first `{0}(..)`, and remove this one",
+                scope.word()
+            );
+            errors.add(setting.error(message));
+            return;
+        }
+        if let Some(first) = self.scope {
+            let message = format!(
+                "a table has one strategy, and this table has two, `{}` and `{}`: remove one of the two (`one_for_one` applies a \
+                 directive to the child that failed, `all_for_one` to all children)",
+                first.word(),
+                scope.word()
+            );
+            errors.add(setting.error(message));
+            return;
+        }
+        self.scope = Some(scope);
+        let strategy = strategy::strategy(scope, setting, errors);
+        self.table.strategy = errors.keep(strategy).unwrap_or_default();
+    }
+}
+
+/// The error for arguments of the strategy that stand beside it.
+fn outside_strategy(first: &Setting, all: &[Setting], scope: Option<Scope>) -> syn::Error {
+    let (mut names, mut arguments) = (String::new(), String::new());
+    for setting in all {
+        if !names.is_empty() {
+            names.push_str(", ");
+            arguments.push_str(", ");
+        }
+        names.push('`');
+        names.push_str(&setting.name.to_string());
+        names.push('`');
+        arguments.push_str(&written(setting.tokens()));
+    }
+    let are = if all.len() == 1 { "is an argument" } else { "are arguments" };
+    let mend = match scope {
+        Some(scope) => format!("move `{arguments}` into `{}(..)`", scope.word()),
+        None => format!("write `one_for_one({arguments})`"),
+    };
+    syn::Error::new(first.span(), format!("{names} {are} of the strategy: {mend}"))
 }
 
 fn path(argument: &mut Argument<Path>, setting: &Setting, example: &'static str, errors: &mut Errors) {
@@ -77,11 +145,6 @@ const CATCH_ALL: &[&str] = &["default", "else", "other", "otherwise", "any", "al
 fn stray(setting: &Setting) -> syn::Error {
     let name = setting.name.to_string();
     let arguments = strategy::WORDS;
-    if arguments.contains(&name.as_str()) {
-        let message =
-            format!("`{name}` is an argument of the strategy: write `one_for_one({})`", written(setting.tokens()));
-        return syn::Error::new(setting.span(), message);
-    }
     if let ("strategy", Some(value)) = (name.as_str(), &setting.value)
         && let Some(scope) = closest(written(value).trim_matches('"'), Scope::WORDS)
     {

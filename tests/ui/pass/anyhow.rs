@@ -15,8 +15,12 @@ impl Child {
     }
 
     #[pre_start]
-    async fn open(&mut self) -> anyhow::Result<()> {
-        Ok(())
+    async fn open(&mut self, ctx: &mut Context<Self>) -> anyhow::Result<()> {
+        self.name(ctx).parse::<u8>().map(drop).with_context(|| "no number")
+    }
+
+    fn name(&self, context: &Context<Self>) -> String {
+        context.path().name().to_owned()
     }
 }
 

@@ -1,9 +1,9 @@
-//! An argument of the strategy at the top level.
+//! Arguments of the strategy at the top level.
 
 use supervise::prelude::*;
 
 #[actor]
-#[supervise(max_retries = 3, on(_) = Restart)]
+#[supervise(max_retries = 3, within = "60s", on(_) = Restart)]
 struct Parent;
 
 #[actor]

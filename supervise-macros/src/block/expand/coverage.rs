@@ -9,7 +9,7 @@ use crate::generics::{derivation, require, with_parameter};
 use crate::supervise::model::distinct;
 use crate::{attributes, spans};
 
-/// `FailuresDecidedBy`, one bound for each type the actor can fail with.
+/// `HandlersOfOneImplBlockDecidedBy`, one bound for each type the actor can fail with.
 pub(super) fn failures(block: &Block) -> TokenStream {
     let Block { krate, actor, .. } = block;
     let mixed = Span::mixed_site();
@@ -37,7 +37,7 @@ pub(super) fn failures(block: &Block) -> TokenStream {
     for decides in &distinct(always) {
         require(&mut generics, quote!(#parent: #decides));
     }
-    let of = quote_spanned!(mixed=> #krate::FailuresDecidedBy<#parent>);
+    let of = quote_spanned!(mixed=> #krate::HandlersOfOneImplBlockDecidedBy<#parent>);
     let decided = derivation(&generics, of, actor, TokenStream::new());
     if count == 0 { decided } else { quote!(const _: () = { #helpers #decided };) }
 }

@@ -1,13 +1,12 @@
 //! Reads `#[handler(batch = ..)]`. Such a handler takes a `Vec` with an element for each message.
 
-use syn::parse::Parse;
-use syn::{LitInt, Signature, Type};
+use syn::{Signature, Type};
 
 use super::types::{is_unit, last_segment};
 use crate::block::model::{Batch, Field, Reply, reported};
 use crate::errors::Errors;
 use crate::grammar::arguments::HandlerArguments;
-use crate::settings::{Setting, written};
+use crate::settings::{Setting, integer, written};
 use crate::spelling::joined;
 
 /// The type of all replies to a batch, as far as it is written: of an alias with one argument, that is the argument.
@@ -46,13 +45,11 @@ fn element(ty: &Type) -> &Type {
 
 /// Reads `batch = 100`.
 pub(crate) fn size(setting: &Setting, example: &'static str, _: &mut Errors) -> syn::Result<usize> {
-    let number = setting.value(LitInt::parse, example)?;
-    match number.base10_parse()? {
-        0 => Err(syn::Error::new(
-            number.span(),
-            "a batch has at least one message: write a size, such as `batch = 100`",
-        )),
-        size => Ok(size),
+    match integer(setting, example)? {
+        (0, span) => {
+            Err(syn::Error::new(span, "a batch has at least one message: write a size, such as `batch = 100`"))
+        }
+        (size, _) => Ok(size),
     }
 }
 
@@ -65,16 +62,7 @@ pub(super) fn batch(
     mistakes: &syn::Ident,
     errors: &mut Errors,
 ) -> Option<Batch> {
-    if arguments.batch.given().is_none() {
-        if let Some(linger) = arguments.linger.given() {
-            errors.add(
-                linger.error(
-                    "`linger` says how long a batch waits for more messages: add `batch = 100`, or remove it",
-                ),
-            );
-        }
-        return None;
-    }
+    arguments.batch.given()?;
     if let Some(inline) = arguments.inline.given() {
         errors.add(inline.error(
             "an inline handler handles each message immediately, but `batch` waits for others: remove one of them",

@@ -77,7 +77,7 @@ fn no_context(signature: &Signature) -> String {
             && is_context(&typed.ty)
         {
             return format!(
-                "the context is called `{}` in `{name}`: write `ctx: {}` among the parameters",
+                "the context is called `{0}` in `{name}`: write `ctx: {1}` in place of `{0}: {1}`",
                 written(&typed.pat),
                 written(&typed.ty)
             );

@@ -3,8 +3,7 @@
 use heck::ToUpperCamelCase;
 use proc_macro2::{Ident, Span};
 use syn::ext::IdentExt;
-use syn::parse::Parse;
-use syn::{Attribute, FnArg, GenericArgument, LitInt, Meta, Pat, PatType, ReturnType, Signature, Type};
+use syn::{Attribute, FnArg, GenericArgument, Meta, Pat, PatType, ReturnType, Signature, Type};
 
 use super::types::{
     borrowed, check_context, each_argument, each_held, is_called, is_context, is_unit, last_segment, without_self,
@@ -16,7 +15,7 @@ use crate::errors::Errors;
 use crate::grammar::Arguments;
 use crate::grammar::arguments::HandlerArguments;
 use crate::grammar::reserved::RESERVED;
-use crate::settings::{Setting, written};
+use crate::settings::{Setting, integer, written};
 use crate::spans::located;
 use crate::syntax::bare;
 
@@ -76,22 +75,30 @@ pub(super) fn handler(
 }
 
 fn arguments(attribute: &Attribute, errors: &mut Errors) -> HandlerArguments {
-    match &attribute.meta {
+    let before = errors.count();
+    let arguments = match &attribute.meta {
         Meta::Path(_) => HandlerArguments::default(),
         Meta::List(list) => HandlerArguments::read(list.tokens.clone(), errors),
         Meta::NameValue(_) => {
             errors.at(attribute, "write `#[handler]` or `#[handler(redeliver = 3)]`");
             HandlerArguments::default()
         }
+    };
+    // A setting with a mistake may be the `batch`.
+    if let (None, Some(linger), true) =
+        (arguments.batch.given(), arguments.linger.given(), errors.count() == before)
+    {
+        let message = "`linger` says how long a batch waits for more messages: add `batch = 100`, or remove it";
+        errors.add(linger.error(message));
     }
+    arguments
 }
 
 /// Reads `redeliver = 3`.
 pub(crate) fn redeliveries(setting: &Setting, example: &'static str, _: &mut Errors) -> syn::Result<u32> {
-    let number = setting.value(LitInt::parse, example)?;
-    match number.base10_parse()? {
-        0 => Err(syn::Error::new(number.span(), "`redeliver = 0` has no effect: remove it")),
-        times => Ok(times),
+    match integer(setting, example)? {
+        (0, span) => Err(syn::Error::new(span, "`redeliver = 0` has no effect: remove it")),
+        (times, _) => Ok(times),
     }
 }
 

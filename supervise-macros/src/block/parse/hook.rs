@@ -9,7 +9,7 @@ use super::check_signature;
 use super::handler::fallible;
 use super::types::{Borrowed, borrowed, check_context, is_called, is_context, is_unit, last_segment};
 use crate::attributes;
-use crate::block::model::{Hook, HookArgument, HookKind, Outcome, Stash, Watch};
+use crate::block::model::{Block, Hook, HookArgument, HookKind, Outcome, Stash, Watch};
 use crate::errors::Errors;
 use crate::grammar::Word;
 use crate::settings::written;
@@ -19,7 +19,7 @@ pub(super) fn hook(
     kind: HookKind,
     attrs: &[Attribute],
     signature: &Signature,
-    (message, actor): (&Ident, &Ident),
+    Block { message, message_unknown, name: actor, .. }: &Block,
     errors: &mut Errors,
 ) -> Option<Hook> {
     let before = errors.count();
@@ -29,7 +29,7 @@ pub(super) fn hook(
     let mut call = Vec::new();
     for input in &signature.inputs {
         let FnArg::Typed(input) = input else { continue };
-        match argument(&input.ty, message, errors) {
+        match argument(&input.ty, (!message_unknown).then_some(message), errors) {
             Some(argument) if kind.takes(argument) => {
                 let argument = Ident::new(argument.name(), Span::mixed_site());
                 if call.contains(&argument) {
@@ -94,8 +94,8 @@ fn parameters(kind: HookKind, message: &Ident) -> String {
     }
 }
 
-/// Recognizes a hook's parameter by its type.
-fn argument(ty: &Type, message: &Ident, errors: &mut Errors) -> Option<HookArgument> {
+/// Recognizes a hook's parameter by its type. `message` is the name of the messages, if it is known.
+fn argument(ty: &Type, message: Option<&Ident>, errors: &mut Errors) -> Option<HookArgument> {
     if is_context(ty) {
         check_context(ty, errors);
         return Some(HookArgument::Context);
@@ -105,8 +105,9 @@ fn argument(ty: &Type, message: &Ident, errors: &mut Errors) -> Option<HookArgum
         return failure.then_some(HookArgument::Cause);
     }
     match last_segment(ty)? {
-        (name, types) if name == "Option" && is_called(&message.to_string(), types.first()?) => {
-            Some(HookArgument::Message)
+        (name, types) if name == "Option" => {
+            let inner = types.first()?;
+            message.is_none_or(|message| is_called(&message.to_string(), inner)).then_some(HookArgument::Message)
         }
         _ => None,
     }

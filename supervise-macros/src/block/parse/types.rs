@@ -1,6 +1,6 @@
 //! The types in a method's signature.
 
-use proc_macro2::{Group, TokenStream, TokenTree};
+use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote_spanned};
 use syn::parse::Parse;
 use syn::{
@@ -8,8 +8,11 @@ use syn::{
     Signature, Type,
 };
 
+use super::handler::SLOT;
+use crate::block::model::reported;
 use crate::errors::Errors;
 use crate::settings::written;
+use crate::spans;
 use crate::syntax::{self, bare};
 
 /// The last segment of a type that is a path, with its type arguments.
@@ -77,8 +80,8 @@ pub(crate) fn check_context(ty: &Type, errors: &mut Errors) {
     }
 }
 
-/// Refuses `Context` without its actor, and adds the actor, so that rustc does not report it once more.
-pub(crate) fn complete_context(signature: &mut Signature, errors: &mut Errors) {
+/// Refuses `Context` without its actor and `ReplyTo` without its answer, and adds them, so that rustc does not report them once more.
+pub(crate) fn complete(signature: &mut Signature, mistakes: &Ident, errors: &mut Errors) {
     for input in &mut signature.inputs {
         let FnArg::Typed(input) = input else { continue };
         let mut ty = &mut *input.ty;
@@ -86,16 +89,39 @@ pub(crate) fn complete_context(signature: &mut Signature, errors: &mut Errors) {
             ty = &mut reference.elem;
         }
         let Type::Path(path) = ty else { continue };
-        if let Some(last) = path.path.segments.last_mut()
-            && last.ident == "Context"
-            && last.arguments.is_none()
-        {
+        let Some(last) = path.path.segments.last_mut().filter(|last| last.arguments.is_none()) else { continue };
+        let argument = if last.ident == "Context" {
             errors.at(&last.ident, "the context names its actor: write `&mut Context<Self>`");
-            let actor = quote_spanned!(last.ident.span()=> <Self>);
-            if let Ok(arguments) = syntax::read(actor, AngleBracketedGenericArguments::parse) {
-                last.arguments = PathArguments::AngleBracketed(arguments);
-            }
+            quote_spanned!(last.ident.span()=> <Self>)
+        } else if last.ident == SLOT {
+            let message = "the reply slot needs the type of the answer: write it as in `ReplyTo<u32>`";
+            errors.at(&last.ident, message);
+            let answer = reported(mistakes, &last.ident);
+            quote_spanned!(last.ident.span()=> <#answer>)
+        } else {
+            continue;
+        };
+        if let Ok(arguments) = syntax::read(argument, AngleBracketedGenericArguments::parse) {
+            last.arguments = PathArguments::AngleBracketed(arguments);
         }
+    }
+}
+
+/// Writes the context's type by a macro, whose name is the mend that rustc shows if `Context` is the trait of `anyhow`. `krate` is the path
+/// of our crate.
+pub(super) fn name_context(signature: &mut Signature, krate: &Path) {
+    for input in &mut signature.inputs {
+        let FnArg::Typed(input) = input else { continue };
+        let Type::Reference(reference) = &mut *input.ty else { continue };
+        let Type::Path(path) = &*reference.elem else { continue };
+        if path.path.leading_colon.is_some() || path.path.segments.len() != 1 || !is_context(&reference.elem) {
+            continue;
+        }
+        let here = Span::mixed_site().located_at(path.path.segments[0].ident.span());
+        let (arguments, at) = (&path.path.segments[0].arguments, spans::path_at(krate, here));
+        *reference.elem = Type::Verbatim(quote_spanned!(here=>
+            #at::__private::this_context_is_another_one__write_use_anyhow_context_as_underscore!(#arguments)
+        ));
     }
 }
 

@@ -41,6 +41,9 @@ pub(super) fn children(data: &mut Data, errors: &mut Errors) -> Vec<Child> {
         }
         Data::Union(_) => return Vec::new(),
     };
+    for field in fields.iter_mut() {
+        attributes::correct(&mut field.attrs, "child", errors);
+    }
     check_given(fields, declare, errors);
     let mut children = Vec::new();
     for field in fields.iter_mut() {

@@ -19,7 +19,7 @@ pub(crate) fn documentation(table: &Table) -> String {
     }
     let mut text = format!("# Supervision\n\n`{strategy}`: {scope}\n\n| failure | directive |\n|---|---|");
     if table.rules.is_empty() {
-        row(&mut text, &["initialization failed, killed, death pact", "`Stop`"]);
+        row(&mut text, &["killed, death pact", "`Stop`"]);
         row(&mut text, &["anything else", "`Restart`"]);
     }
     for rule in &table.rules {

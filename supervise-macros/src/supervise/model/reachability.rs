@@ -4,7 +4,7 @@ use proc_macro2::{Ident, TokenStream};
 use syn::spanned::Spanned;
 use syn::{Generics, Pat, Type};
 
-use super::{Pattern, Rule, keys};
+use super::{Pattern, Rule, Table, keys};
 use crate::errors::Errors;
 use crate::generics::mentions_parameter;
 use crate::grammar::Word;
@@ -16,10 +16,21 @@ use crate::syntax;
 const NEVER: &str = "this rule never matches";
 
 /// Checks the rules in their order.
-pub(super) fn check(rules: &[Rule], generics: &Generics, errors: &mut Errors) {
-    let mut earlier = Earlier { rules, ..Earlier::default() };
+pub(super) fn check(table: &Table, generics: &Generics, errors: &mut Errors) {
+    let rules = table.rules.as_slice();
+    let (mut earlier, before) = (Earlier { rules, ..Earlier::default() }, errors.count());
+    let mut refused = None;
     for rule in rules {
-        earlier.check(rule, errors);
+        // What is wrong with one alternative is often wrong with all.
+        if refused != Some(rule.answer.rule) {
+            let count = errors.count();
+            earlier.check(rule, errors);
+            refused = (errors.count() > count).then_some(rule.answer.rule);
+        }
+    }
+    // A rule with a mistake may be the one that seems to be missing.
+    if table.has_mistakes || errors.count() > before {
+        return;
     }
     if !earlier.any {
         earlier.check_guards(errors);
@@ -119,6 +130,13 @@ impl<'a> Earlier<'a> {
             return format!("`{text}` has no effect here, because this rule already matches {matched}: remove it");
         }
         let first = self.as_written(earlier);
+        if rule.guard.is_none() && earlier.guard.is_none() && self.alternatives(rule) == self.alternatives(earlier)
+        {
+            return format!(
+                "{NEVER}, because the earlier rule `{first}` matches the same failures: remove this rule to keep the earlier directive, or remove \
+                 the rule `{first}` to have this one"
+            );
+        }
         let because = format!("the earlier rule `{first}` matches {matched}");
         match (self.without(rule), self.without(earlier)) {
             (None, _) if !twice => {

@@ -39,6 +39,7 @@ pub(super) fn rules(setting: &Setting, generics: &Generics, errors: &mut Errors)
         Some((keyword, tokens)) => Some(closure(keyword, tokens, &patterns)?),
         None => None,
     };
+    check_arrow(setting, value)?;
     let (name, arguments) = syntax::read(value.clone(), directive)?;
     // A table with an error is not expanded, so any directive may stand in for an unreadable one.
     let (directive, backoff, limit) =
@@ -255,11 +256,23 @@ fn with_binding(tokens: &TokenStream) -> Option<String> {
 
 // ---- directives ----------------------------------------------------------------------------------------------------
 
+/// Refuses `on(..) => Restart`, as in a match arm.
+fn check_arrow(rule: &Setting, value: &TokenStream) -> syn::Result<()> {
+    let mut tokens = value.clone().into_iter();
+    match tokens.next() {
+        Some(TokenTree::Punct(sign)) if sign.as_char() == '>' => {
+            let mut directive = TokenStream::new();
+            directive.extend(tokens);
+            let (pattern, directive) = (written(&rule.arguments), written(&directive));
+            let message = format!("a rule has `=` before its directive: write `on({pattern}) = {directive}`");
+            Err(syn::Error::new(sign.span(), message))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The name of a directive, and the content of the parentheses after it.
 fn directive(input: ParseStream<'_>) -> syn::Result<(Ident, Option<TokenStream>)> {
-    if input.peek(Token![>]) {
-        return Err(input.error("a rule has `=` before its directive: write `on(MyError) = Restart`"));
-    }
     let name = input.parse::<Ident>().map_err(|error| {
         let message = format!("expected a directive: one of {}", listed(Directive::WORDS));
         syn::Error::new(error.span(), message)
@@ -299,7 +312,8 @@ fn read_directive(
         errors.at(name, format!("a backoff belongs to `Restart`: write `Restart({name}(..))`"));
         return None;
     }
-    let directive = errors.keep(Directive::read(name))?;
+    let directive = Directive::read(name, errors);
+    let directive = errors.keep(directive)?;
     let Some(arguments) = arguments else {
         return Some((directive, None, None));
     };
@@ -307,7 +321,8 @@ fn read_directive(
         errors.at(name, format!("`{name}` takes no arguments"));
         return None;
     }
-    let settings = settings::parse(arguments.clone(), errors);
+    let before = errors.count();
+    let settings = settings::parse(arguments, errors);
     for setting in &settings {
         let word = setting.name.to_string();
         if strategy::WORDS.contains(&word.as_str()) && !RestartArguments::WORDS.contains(&word.as_str()) {
@@ -329,15 +344,17 @@ fn read_directive(
             return None;
         }
     }
-    if settings.is_empty() {
+    if settings.is_empty() && errors.count() == before {
         errors.at(
             name,
             format!("`Restart(..)` takes a backoff or a limit: {RESTART_AFTER} or `Restart(max_retries = 5)`"),
         );
         return None;
     }
-    let RestartArguments { backoff, max_retries, within, window } = RestartArguments::read(arguments, errors);
-    check_limit(max_retries.given(), within.given(), window.given(), errors);
+    let RestartArguments { backoff, max_retries, within, window } = RestartArguments::of(&settings, errors);
+    if errors.count() == before {
+        check_limit(max_retries.given(), within.given(), window.given(), errors);
+    }
     let limit = RuleLimit { max_retries: max_retries.value, within: within.value, window: window.value };
     Some((directive, backoff.value, limit.max_retries.is_some().then_some(limit)))
 }

@@ -12,7 +12,6 @@ use crate::grammar::arguments::{ExponentialArguments, LinearArguments, RestartAr
 use crate::grammar::words::{Growth, LogLevel, Part, Scope};
 use crate::grammar::{Arguments, Word};
 use crate::settings::{self, Setting, word, written};
-use crate::spelling::unknown;
 use crate::supervise::model::{self, Backoff, Log, Reset, Strategy};
 use crate::value::{Value, is_expression, length, value};
 
@@ -31,29 +30,33 @@ pub(super) fn strategy(scope: Scope, setting: &Setting, errors: &mut Errors) -> 
     }
     let mut arguments = StrategyArguments::default();
     for argument in &settings::parse(setting.arguments.clone().unwrap_or_default(), errors) {
-        if !arguments.set(argument, errors) {
-            errors.add(stray(scope, argument));
+        if arguments.set(argument, errors) {
+            continue;
+        }
+        match stray(scope, argument) {
+            Some(error) => errors.add(error),
+            None => arguments.refuse(argument, errors),
         }
     }
     Ok(Strategy { scope, arguments, text: written(setting.tokens()) })
 }
 
-/// The error for a setting that is not an argument of a strategy.
-fn stray(scope: Scope, argument: &Setting) -> syn::Error {
+/// The error for a setting that belongs elsewhere.
+fn stray(scope: Scope, argument: &Setting) -> Option<syn::Error> {
     let name = argument.name.to_string();
     if Part::named(&name).is_some() {
-        return argument.error(format!(
+        return Some(argument.error(format!(
             "this belongs beside the strategy, not in its parentheses: write `{}, {}`",
             scope.word(),
             written(argument.tokens())
-        ));
+        )));
     }
     if ExponentialArguments::WORDS.contains(&name.as_str()) {
         let message =
             format!("`{name}` is an argument of a backoff: write `backoff(min = \"100ms\", max = \"10s\")`");
-        return syn::Error::new(argument.span(), message);
+        return Some(syn::Error::new(argument.span(), message));
     }
-    unknown(StrategyArguments::KIND, &argument.name, StrategyArguments::WORDS)
+    None
 }
 
 /// Whether `name` is the name of a backoff.
@@ -187,7 +190,7 @@ fn linear(setting: &Setting, errors: &mut Errors) -> syn::Result<Backoff> {
     let mut arguments = LinearArguments::default();
     for argument in &known {
         if !arguments.set(argument, errors) {
-            errors.add(unknown(LinearArguments::KIND, &argument.name, LinearArguments::WORDS));
+            arguments.refuse(argument, errors);
         }
     }
     let failed = errors.count() > before;
@@ -244,8 +247,9 @@ fn number(input: ParseStream<'_>) -> syn::Result<(f64, Span)> {
         let number: LitInt = input.parse()?;
         return Ok((number.base10_parse()?, span));
     }
-    let number: LitFloat =
-        input.parse().map_err(|_| syn::Error::new(span, "expected a number between 0.0 and 1.0"))?;
+    let number: LitFloat = input
+        .parse()
+        .map_err(|_| syn::Error::new(span, "expected a number between 0.0 and 1.0: write `jitter = 0.2`"))?;
     Ok((number.base10_parse()?, span))
 }
 
