@@ -5,8 +5,9 @@ use std::time::Duration;
 use supervise::prelude::*;
 use supervise::testkit::{ProbeHandle, TestSystem};
 use supervise::{
-    AnyActorRef, Built, ChildInfo, DecidedBy, Directive, EscalationsDecidedBy, Event, FailuresDecidedBy, HowEnded,
-    NeverFails, Props, RefOf, Strategy, SupervisedBy, Unchecked, default_decider,
+    AnyActorRef, Built, ChildInfo, DecidedBy, Directive, EscalationsDecidedBy, Event,
+    HandlersOfOneImplBlockDecidedBy, HowEnded, NeverFails, Props, RefOf, Strategy, SupervisedBy, Unchecked,
+    default_decider,
 };
 use tokio::sync::oneshot;
 
@@ -286,7 +287,7 @@ pub(crate) async fn keeper_under<S: Stage, T>(
     props: Props<Keeper, NeverFails, T>,
 ) -> KeeperRef
 where
-    Keeper: FailuresDecidedBy<S::Actor>,
+    Keeper: HandlersOfOneImplBlockDecidedBy<S::Actor>,
     T: EscalationsDecidedBy<S::Actor> + 'static,
 {
     within(parent, move |ctx| ctx.spawn_with(name, props).expect("the name is free")).await

@@ -267,7 +267,7 @@ async fn a_message_that_can_be_cloned_goes_to_every_worker(system: &TestSystem) 
         }
     }
 
-    impl<P> supervise::FailuresDecidedBy<P> for Listener {}
+    impl<P> supervise::HandlersOfOneImplBlockDecidedBy<P> for Listener {}
     impl<P> supervise::EscalationsDecidedBy<P> for Listener {}
 
     let probe = system.probe();

@@ -5,7 +5,8 @@ use std::fmt;
 use supervise::prelude::*;
 use supervise::testkit::{ProbeHandle, TestSystem};
 use supervise::{
-    AskError, DeadLetterReason, EscalationsDecidedBy, Event, FailuresDecidedBy, StashOverflow, Strategy,
+    AskError, DeadLetterReason, EscalationsDecidedBy, Event, HandlersOfOneImplBlockDecidedBy, StashOverflow,
+    Strategy,
 };
 
 use crate::fixture::{Boom, PingPong, PingPongRef, child, keeper_deciding, secs};
@@ -329,7 +330,7 @@ impl Supervisor for Barn {
     const STASH_CAPACITY: usize = 10;
 }
 
-impl<P> FailuresDecidedBy<P> for Barn {}
+impl<P> HandlersOfOneImplBlockDecidedBy<P> for Barn {}
 impl<P> EscalationsDecidedBy<P> for Barn {}
 
 impl Actor for Barn {

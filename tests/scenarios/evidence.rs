@@ -327,8 +327,51 @@ async fn a_message_that_failed_each_time_is_a_warning_with_its_failure(system: &
     assert_eq!(letter.reason, DeadLetterReason::Quarantined);
     let warnings = log.warnings();
     let [said] = &*warnings else { panic!("{warnings:?}") };
-    for word in ["letter=\"Write\"", "password rejected", "deliveries=2"] {
+    for word in ["letter=\"Write\"", "at every delivery: password rejected", "deliveries=2", "permitted=2"] {
         assert!(said.contains(word), "`{word}` is not in: {said}");
+    }
+}
+
+/// Rules 4.8, 10.1.
+#[supervise::test]
+async fn a_message_whose_actor_stops_before_the_next_delivery_names_both_counts(system: &TestSystem) {
+    #[actor]
+    #[supervise(one_for_one(backoff(min = "10s", max = "10s")), on(_) = Restart)]
+    struct Office;
+
+    #[actor]
+    impl Office {
+        #[handler]
+        fn open(&mut self, ctx: &mut Context<Self>) -> Result<WriterRef, SpawnError> {
+            ctx.spawn("writer", || Writer)
+        }
+    }
+
+    #[actor]
+    struct Writer;
+
+    #[actor]
+    impl Writer {
+        #[handler(redeliver = 5)]
+        fn write(&mut self) -> Result<(), Rejected> {
+            Err(Rejected)
+        }
+    }
+
+    system.allow_failures();
+    let log = Log::open();
+    let office = system.spawn("office", || Office).unwrap();
+    let writer = office.open().await.unwrap();
+    writer.write().tell().unwrap();
+    system.settle().await;
+    system.stop(&office);
+    let letter = system.expect_dead_letter(&writer).await;
+    assert_eq!((letter.reason, letter.deliveries, letter.permitted), (DeadLetterReason::Quarantined, 1, 6));
+    let warnings = log.warnings();
+    let [said] = &*warnings else { panic!("{warnings:?}") };
+    let expected = "a message failed at 1 delivery of 6, and its actor stopped before the next: password rejected";
+    for words in [expected, "deliveries=1", "permitted=6"] {
+        assert!(said.contains(words), "`{words}` is not in: {said}");
     }
 }
 

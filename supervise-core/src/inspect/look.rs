@@ -96,7 +96,7 @@ impl Glimpse {
         self.vitals.waiting
     }
 
-    /// Times its next message, if messages of its system [are timed](ActorSystem::time_messages).
+    /// Times its next message, if messages of its system [are timed](ActorSystem::begin_timing).
     #[cfg(feature = "timing")]
     #[doc(hidden)]
     pub fn time_next(&self) {

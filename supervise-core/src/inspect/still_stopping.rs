@@ -83,7 +83,9 @@ mod tests {
     use tokio::sync::oneshot;
 
     use super::*;
-    use crate::actor::{Actor, ActorRef, Context, EscalationsDecidedBy, FailuresDecidedBy, Supervisor, TypedRef};
+    use crate::actor::{
+        Actor, ActorRef, Context, EscalationsDecidedBy, HandlersOfOneImplBlockDecidedBy, Supervisor, TypedRef,
+    };
     use crate::failure::Failure;
 
     /// Blocks its thread.
@@ -102,7 +104,7 @@ mod tests {
         }
     }
 
-    impl<P> FailuresDecidedBy<P> for Blocking {}
+    impl<P> HandlersOfOneImplBlockDecidedBy<P> for Blocking {}
     impl<P> EscalationsDecidedBy<P> for Blocking {}
 
     /// Rules 6.1 and 9.2.

@@ -96,6 +96,12 @@ impl<M, C> Lane<M, C> {
         self.marks.pushed_front(messages);
     }
 
+    /// For how many marks there is room.
+    #[cfg(all(test, feature = "timing", not(supervise_loom)))]
+    pub(super) fn room_of_marks(&self) -> usize {
+        self.marks.room()
+    }
+
     /// Whether the first message is timed.
     #[cfg(feature = "timing")]
     #[inline]

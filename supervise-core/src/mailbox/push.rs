@@ -66,7 +66,6 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
     }
 
     /// Leaves a message that was accepted before, whatever the capacity. Gives it back if the lane is closed.
-    #[cfg(feature = "durable")]
     pub(crate) fn push_accepted(&self, message: M) -> Result<Option<R>, M> {
         let mut lanes = self.lock();
         if lanes.closed.user() { Err(message) } else { Ok(lanes.enqueue(message)) }

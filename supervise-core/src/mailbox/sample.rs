@@ -26,6 +26,12 @@ mod kept {
         pub(crate) weight: u32,
     }
 
+    /// The largest `one_in`: twice as many messages can be counted.
+    const FEWEST: u32 = 1 << 31;
+
+    /// For so many marks room is kept.
+    const KEPT_ROOM: usize = 64;
+
     /// Chooses the messages of one mailbox: at random, one of each `one_in`.
     #[derive(Debug)]
     pub(crate) struct Sampler {
@@ -41,8 +47,10 @@ mod kept {
     impl Sampler {
         pub(crate) const OFF: Self = Self { left: 0, rest: 0, weight: 0, one_in: 0 };
 
-        /// Chooses one of each `one_in` messages from now on, and none if it is 0. `first`: and the first one.
+        /// Chooses one of each `one_in` messages from now on, and none if it is 0. `first`: and the first one. A larger number than 2^31
+        /// counts as 2^31.
         pub(crate) fn arm(&mut self, one_in: u32, first: bool) {
+            let one_in = one_in.min(FEWEST);
             *self = Self::OFF;
             if one_in > 0 {
                 *self = Self { one_in, ..Self::OFF };
@@ -134,9 +142,19 @@ mod kept {
             self.next == messages
         }
 
-        /// Takes the mark that is next.
+        /// For how many marks there is room.
+        #[cfg(all(test, not(supervise_loom)))]
+        pub(crate) fn room(&self) -> usize {
+            self.waiting.as_ref().map_or(0, |marks| marks.capacity())
+        }
+
+        /// Takes the mark that is next. Gives the memory of many marks back with the last of them.
         pub(crate) fn take(&mut self) -> Option<Mark> {
-            let mark = self.waiting.as_mut()?.pop_front();
+            let marks = self.waiting.as_mut()?;
+            let mark = marks.pop_front();
+            if marks.is_empty() && marks.capacity() > KEPT_ROOM {
+                self.waiting = None;
+            }
             self.find_next();
             mark
         }
@@ -226,6 +244,30 @@ mod tests {
         assert!(sampler.chooses());
         assert_eq!(sampler.weight(), None);
         assert!(!sampler.chooses());
+    }
+
+    /// A wish for fewer than can be counted is a wish for few.
+    #[test]
+    fn no_count_overflows_however_few_messages_are_chosen() {
+        let mut sampler = Sampler::OFF;
+        sampler.arm(u32::MAX, false);
+        for _ in 0..64 {
+            // All messages before the one that is chosen have come.
+            sampler.left = 1;
+            assert!(sampler.chooses());
+            assert_eq!(sampler.weight(), Some(1 << 31));
+        }
+    }
+
+    #[test]
+    fn the_room_of_a_storm_of_marks_is_given_back() {
+        let (mailbox, mut batch) = (Plain::new(MailboxKind::Unbounded), Lane::new());
+        mailbox.time(1, false);
+        for storm in [5000, 5000, 1] {
+            push(&mailbox, 0..storm);
+            assert_eq!(marked(&mailbox, &mut batch).len(), storm as usize);
+            assert!(batch.room_of_marks() <= 64, "{} after {storm}", batch.room_of_marks());
+        }
     }
 
     fn push(mailbox: &Plain, messages: std::ops::Range<u32>) {

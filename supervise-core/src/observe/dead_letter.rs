@@ -26,6 +26,10 @@ pub struct DeadLetter {
     pub failures: Vec<Failure>,
     /// How many times it was delivered.
     pub deliveries: u32,
+    /// How many deliveries it was granted: one, and those of `#[handler(redeliver = N)]`. More than `deliveries`: its actor stopped before
+    /// the next one, or had no room to keep it. The deliveries of a durable mailbox are all counted as granted, and no others. Zero: it was
+    /// never delivered.
+    pub permitted: u32,
 }
 
 /// Why a message became a dead letter.
@@ -41,8 +45,8 @@ pub enum DeadLetterReason {
     TooManyChildren,
     /// The stash was full.
     StashFull,
-    /// The message failed at its last permitted delivery (see `#[handler(redeliver = N)]`), or its actor stopped before
-    /// that.
+    /// The message failed at its last permitted delivery (see `#[handler(redeliver = N)]`), or earlier if its actor stopped or had no room
+    /// to keep it: [`DeadLetter::permitted`].
     Quarantined,
     /// Its asker had given up, and its handler skips such messages (`#[handler(skip_abandoned)]`).
     Abandoned,
@@ -110,6 +114,10 @@ pub(crate) struct Lost {
     pub(crate) reason: DeadLetterReason,
     pub(crate) failures: Vec<Failure>,
     pub(crate) deliveries: u32,
+    /// How many deliveries it was granted.
+    pub(crate) permitted: u32,
+    /// Whether its actor is ending, so that there is no further delivery.
+    pub(crate) stopped: bool,
     /// Whether an asker waits for its reply. If so, the asker gets an error.
     pub(crate) answered: bool,
     /// Whether the sender is sending the message now, on this thread.
@@ -128,6 +136,8 @@ impl Lost {
             reason,
             failures: Vec::new(),
             deliveries: 0,
+            permitted: 0,
+            stopped: false,
             answered,
             at_once: false,
             to: None,

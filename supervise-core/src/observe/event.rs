@@ -1,20 +1,13 @@
-//! The events of a system, for its subscribers. Without a subscriber, an event costs one load.
+//! What happens in a system, as its subscribers get it.
 
-use std::future::{Future, poll_fn};
-use std::pin::pin;
-use std::sync::{Arc, OnceLock};
-use std::task::Poll;
+use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::broadcast::error::{RecvError, TryRecvError};
-use tokio::sync::{broadcast, watch};
-
 use super::dead_letter::DeadLetter;
-use super::interest::{Heard, Interest, Listening};
 use super::intervention::Intervention;
-use crate::base::{ActorPath, Hold, Uid};
+use crate::base::{ActorPath, Uid};
 use crate::failure::Failure;
-use crate::supervision::{Count, Directive, Hook, HowEnded, Limit, Outcome, Standing};
+use crate::supervision::{Count, Directive, Hook, HowEnded, Limit, Note, Outcome, Standing};
 
 /// Something that happened in a system.
 #[derive(Debug, Clone)]
@@ -234,196 +227,22 @@ pub enum Event {
     Missed(u64),
 }
 
-/// How a system ended; `None` while it runs.
-pub(crate) type End = Option<Result<(), Failure>>;
-
-/// The events of one system.
-#[derive(Debug)]
-pub struct EventStream {
-    capacity: usize,
-    /// Made for the first subscriber, because it has room for all events that a subscriber may be behind. Before that,
-    /// no actor takes the lock under which tokio counts subscribers.
-    sender: OnceLock<broadcast::Sender<Event>>,
-    end: watch::Sender<End>,
-    heard: Arc<Heard>,
-}
-
-impl EventStream {
-    /// Makes the stream of a system. `end` says how the system ended.
-    pub(crate) fn new(capacity: usize, end: watch::Sender<End>) -> Self {
-        Self { capacity: capacity.max(1), sender: OnceLock::new(), end, heard: Arc::default() }
-    }
-
-    /// Subscribes to all events from now on.
-    pub fn subscribe(&self) -> Events {
-        self.subscribe_to(Interest::ALL)
-    }
-
-    /// Subscribes to some events from now on. An event without a subscriber costs nothing, so a subscriber to failures does not
-    /// make spawns more expensive
-    /// (rule [10.7](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-10.7)).
-    ///
-    /// All subscribers share one buffer, so [`Event::Missed`] may count events that this one does not get.
-    pub fn subscribe_to(&self, interest: Interest) -> Events {
-        let sender = self.sender.get_or_init(|| broadcast::Sender::new(self.capacity));
-        let receiver = Receiver(Some(sender.subscribe()));
-        Events { receiver, end: self.end.subscribe(), listening: Heard::listen(&self.heard, interest) }
-    }
-
-    /// Whether there is a subscriber to any of these: one load.
-    pub(crate) fn hears(&self, interest: Interest) -> bool {
-        self.heard.any(interest)
-    }
-
-    /// Who listens to this stream.
-    pub(super) fn heard(&self) -> &Arc<Heard> {
-        &self.heard
-    }
-
-    pub(crate) fn publish(&self, event: Event) {
-        if let Some(sender) = self.sender.get() {
-            // The channel drops displaced events under its lock.
-            let _hold = Hold::new();
-            // An error means that the last subscriber has gone.
-            let _unheard = sender.send(event);
-        }
-    }
-}
-
-/// A subscription to the events of a system. Drop it to unsubscribe.
-#[derive(Debug)]
-pub struct Events {
-    receiver: Receiver,
-    /// Completes when the system has ended, so that `recv` does not wait for further events.
-    end: watch::Receiver<End>,
-    listening: Listening,
-}
-
-/// Holds the receiver, whose `Drop` drops the remaining events under a lock.
-#[derive(Debug)]
-struct Receiver(Option<broadcast::Receiver<Event>>);
-
-impl Receiver {
-    fn get(&mut self) -> &mut broadcast::Receiver<Event> {
-        match &mut self.0 {
-            Some(receiver) => receiver,
-            None => unreachable!("only its drop takes it"),
-        }
-    }
-}
-
-impl Drop for Receiver {
-    fn drop(&mut self) {
-        let _hold = Hold::new();
-        self.0 = None;
-    }
-}
-
-impl Events {
-    /// Waits for the next event, in the order of publication. `None` means that the system has ended and there is no
-    /// further event.
-    ///
-    /// # Cancel safety
-    ///
-    /// No event is lost when the future is dropped.
-    pub async fn recv(&mut self) -> Option<Event> {
-        loop {
-            let event = self.recv_any().await?;
-            if self.listening.hears(&event) {
-                return Some(event);
-            }
-        }
-    }
-
-    async fn recv_any(&mut self) -> Option<Event> {
-        let next = {
-            let mut next = pin!(self.receiver.get().recv());
-            let mut end = pin!(self.end.wait_for(Option::is_some));
-            poll_fn(|cx| match next.as_mut().poll(cx) {
-                Poll::Ready(next) => Poll::Ready(Some(next)),
-                // An error means that the system is gone.
-                Poll::Pending => end.as_mut().poll(cx).map(|_end| None),
-            })
-            .await
-        };
-        match next {
-            Some(Ok(event)) => Some(event),
-            Some(Err(RecvError::Lagged(missed))) => Some(Event::Missed(missed)),
-            Some(Err(RecvError::Closed)) => None,
-            // Events that were published between the two checks.
-            None => self.try_recv_any(),
-        }
-    }
-
-    /// The next event, if there is one already.
-    pub fn try_recv(&mut self) -> Option<Event> {
-        loop {
-            let event = self.try_recv_any()?;
-            if self.listening.hears(&event) {
-                return Some(event);
-            }
-        }
-    }
-
-    fn try_recv_any(&mut self) -> Option<Event> {
-        match self.receiver.get().try_recv() {
-            Ok(event) => Some(event),
-            Err(TryRecvError::Lagged(missed)) => Some(Event::Missed(missed)),
-            Err(TryRecvError::Empty | TryRecvError::Closed) => None,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use allocation_counter::measure;
-
-    use super::*;
-
-    #[test]
-    fn events_are_heard_as_long_as_somebody_listens() {
-        let stream = EventStream::new(1, watch::Sender::new(None));
-        assert!(!stream.hears(Interest::ALL));
-        let events = stream.subscribe();
-        assert!(stream.hears(Interest::DEAD_LETTERS));
-        drop(events);
-        assert!(!stream.hears(Interest::ALL));
-    }
-
-    /// Rule 10.7.
-    #[test]
-    fn what_nobody_wants_is_not_heard() {
-        let stream = EventStream::new(4, watch::Sender::new(None));
-        let mut failures = stream.subscribe_to(Interest::FAILURES);
-        assert!(stream.hears(Interest::FAILURES) && !stream.hears(Interest::LIVES | Interest::RESTARTS));
-        let both = stream.subscribe_to(Interest::FAILURES | Interest::LIVES);
-        drop(stream.subscribe_to(Interest::FAILURES));
-        assert!(stream.hears(Interest::LIVES));
-        let actor = ActorPath::from_elements("quiet", ["one"].into_iter());
-        stream.publish(Event::Started { actor: actor.clone() });
-        stream.publish(Event::Aborted { actor });
-        assert!(matches!(failures.try_recv(), Some(Event::Aborted { .. })));
-        assert!(failures.try_recv().is_none());
-        drop(both);
-        assert!(stream.hears(Interest::FAILURES) && !stream.hears(Interest::LIVES));
-    }
-
-    /// A subscriber that never reads falls behind, and holds no more events.
-    #[tokio::test]
-    async fn a_subscriber_that_never_reads_holds_a_bounded_number_of_events() {
-        let stream = EventStream::new(16, watch::Sender::new(None));
-        let mut events = stream.subscribe();
-        let publish = || {
-            for _ in 0..32 {
-                stream.publish(Event::ReportDropped {
-                    supervisor: ActorPath::from_elements("quiet", ["one"].into_iter()),
-                    failure: Failure::other("unread"),
-                });
-            }
-        };
-        publish();
-        let more = measure(|| (0..1_000).for_each(|_| publish()));
-        assert_eq!((more.count_current, more.bytes_current), (0, 0));
-        assert!(matches!(events.try_recv(), Some(Event::Missed(missed)) if missed == 32 * 1_001 - 16));
+impl Event {
+    /// The event for a note that an actor made about itself. `None`: only the log reports the note.
+    pub(super) fn of_itself(actor: ActorPath, note: Note<Failure>) -> Option<Self> {
+        Some(match note {
+            Note::Started { .. } => Self::Started { actor },
+            Note::Restarted(failure) => Self::Restarted { actor, failure },
+            Note::Resumed => Self::Resumed { actor },
+            Note::Stopped(how) => Self::Stopped { actor, how },
+            Note::HookFailed(hook, failure) => Self::HookFailed { actor, hook, failure },
+            Note::Aborted => Self::Aborted { actor },
+            Note::TurnedIntoCreate
+            | Note::TurnedIntoRestart
+            | Note::Decided { .. }
+            | Note::DeciderFailed { .. }
+            | Note::ReportDeferred(_)
+            | Note::ReportDropped(..) => return None,
+        })
     }
 }

@@ -60,7 +60,7 @@ impl Interest {
     }
 
     /// `None`: every subscriber gets it.
-    fn of(event: &Event) -> Option<Self> {
+    pub(super) fn of(event: &Event) -> Option<Self> {
         Some(match event {
             Event::Decided { .. }
             | Event::Intervened { .. }
@@ -162,8 +162,9 @@ pub(super) struct Listening {
 }
 
 impl Listening {
-    pub(super) fn hears(&self, event: &Event) -> bool {
-        Interest::of(event).is_none_or(|kind| self.interest.includes(kind))
+    /// Whether the subscriber wants events of this kind. `None`: every subscriber gets them.
+    pub(super) fn hears(&self, kind: Option<Interest>) -> bool {
+        kind.is_none_or(|kind| self.interest.includes(kind))
     }
 }
 

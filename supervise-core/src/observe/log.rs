@@ -12,7 +12,7 @@ use super::intervention::Intervention;
 use super::thinned::{Kind, MOST_LINES, MissedLetters, OF_DEAD_LETTERS, OF_FAILURES};
 use crate::base::{ActorPath, TARGET, Uid};
 use crate::failure::{During, Failure, Stage, one_line, text_of};
-use crate::supervision::{Count, Directive, Log, LogLevel, Note, OnLimit, Outcome, Standing, Strategy, Window};
+use crate::supervision::{Count, Directive, Limit, Log, LogLevel, Note, OnLimit, Outcome, Standing, Window};
 
 /// How many actors a line names.
 const NAMED: usize = 3;
@@ -55,11 +55,11 @@ pub(super) fn is_on_for(note: &Note<Failure>) -> bool {
 }
 
 /// `text` is that of the failure, for a decision. `quietly`: too many like it have a line already.
-pub(super) fn note(about: &About, note: &Note<Failure>, text: &str, quietly: bool) {
+pub(super) fn note(about: &About<'_>, note: &Note<Failure>, text: &str, quietly: bool) {
     let actor = &about.actor;
     let child = about.child.as_ref().map(tracing::field::display);
     match note {
-        Note::Decided { cause, directive, outcome, .. } => {
+        Note::Decided { cause, outcome, .. } => {
             let line = Line { about, cause, text, outcome };
             let failed = about.child.as_ref().unwrap_or(actor);
             // The actor that failed first, if it was further down the tree.
@@ -70,7 +70,7 @@ pub(super) fn note(about: &About, note: &Note<Failure>, text: &str, quietly: boo
                 _ => None,
             };
             let delay = delay.map(|delay| tracing::field::display(Short(delay)));
-            let used = about.standing.map(|standing| Used(standing, &about.strategy).to_string());
+            let used = about.standing.map(|standing| Used(standing, about).to_string());
             let used = used.as_deref();
             let anew = about.anew_in().map(|anew| tracing::field::display(Short(anew)));
             macro_rules! say {
@@ -82,7 +82,7 @@ pub(super) fn note(about: &About, note: &Note<Failure>, text: &str, quietly: boo
                     )
                 };
             }
-            match level_of(directive, *outcome, about) {
+            match level_of(*outcome, about) {
                 None => {}
                 Some(_) if quietly => say!(debug),
                 Some(LogLevel::Error) => say!(error),
@@ -148,13 +148,15 @@ pub(super) fn unsaid(actor: &ActorPath, child: Option<&ActorPath>) {
 pub(super) fn dead_letter(letter: &DeadLetter) {
     let DeadLetter { recipient, sender, message: letter, reason, .. } = letter;
     let sender = sender.as_ref().map(tracing::field::display);
-    info!(target: TARGET, %recipient, letter, ?reason, sender, "a message became a dead letter");
+    let to = recipient.local();
+    info!(target: TARGET, %recipient, letter, ?reason, sender, "a message became a dead letter: `{letter}` to {to}");
 }
 
 pub(super) fn quiet_dead_letter(letter: &DeadLetter) {
     let DeadLetter { recipient, sender, message: letter, reason, .. } = letter;
     let sender = sender.as_ref().map(tracing::field::display);
-    debug!(target: TARGET, %recipient, letter, ?reason, sender, "a message became a dead letter");
+    let to = recipient.local();
+    debug!(target: TARGET, %recipient, letter, ?reason, sender, "a message became a dead letter: `{letter}` to {to}");
 }
 
 pub(super) fn dead_letters_pause() {
@@ -188,16 +190,40 @@ impl Display for ToWhom<'_> {
     }
 }
 
-pub(super) fn quarantined(letter: &DeadLetter) {
-    let DeadLetter { recipient, message: letter, reason, failures, deliveries, .. } = letter;
+/// `stopped`: its actor is ending.
+pub(super) fn quarantined(letter: &DeadLetter, stopped: bool) {
+    let DeadLetter { recipient, message: letter, reason, failures, deliveries, permitted, .. } = letter;
     match failures.last() {
         None => {
-            warn!(target: TARGET, %recipient, letter, ?reason, deliveries, "a message was delivered but never handled");
+            warn!(target: TARGET, %recipient, letter, ?reason, deliveries, permitted, "a message was delivered but never handled");
         }
         Some(last) => warn!(
-            target: TARGET, %recipient, letter, ?reason, deliveries,
-            "a message failed at every delivery: {}", Chain(last)
+            target: TARGET, %recipient, letter, ?reason, deliveries, permitted,
+            "a message failed at {}: {}", Deliveries { made: *deliveries, permitted: *permitted, stopped }, Chain(last)
         ),
+    }
+}
+
+/// At how many deliveries a message failed, and why there is no other.
+struct Deliveries {
+    made: u32,
+    permitted: u32,
+    stopped: bool,
+}
+
+impl Display for Deliveries {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self { made, permitted, stopped } = *self;
+        if made >= permitted {
+            return f.write_str("every delivery");
+        }
+        let deliveries = if made == 1 { "delivery" } else { "deliveries" };
+        let why = if stopped {
+            "its actor stopped before the next"
+        } else {
+            "its actor had no room to keep it for the next"
+        };
+        write!(f, "{made} {deliveries} of {permitted}, and {why}")
     }
 }
 
@@ -260,8 +286,8 @@ pub(super) fn shutdown_phase_timed_out(phase: &str, timeout: Duration, tasks: &[
 }
 
 /// The level of a decision's line, if it is above the debug level.
-pub(super) fn level_of_line(directive: &Directive, outcome: Outcome, about: &About) -> Option<LogLevel> {
-    level_of(directive, outcome, about).filter(|level| !matches!(level, LogLevel::Debug | LogLevel::Trace))
+pub(super) fn level_of_line(outcome: Outcome, about: &About<'_>) -> Option<LogLevel> {
+    level_of(outcome, about).filter(|level| !matches!(level, LogLevel::Debug | LogLevel::Trace))
 }
 
 pub(super) fn failures_pause(supervisor: &ActorPath) {
@@ -294,7 +320,7 @@ pub(super) fn failures_missed(kind: &Kind, missed: u64) {
 /// The level at which a decision is logged, or `None` if it is not logged.
 ///
 /// Rules 10.2 and 10.6.
-fn level_of(directive: &Directive, outcome: Outcome, about: &About) -> Option<LogLevel> {
+fn level_of(outcome: Outcome, about: &About<'_>) -> Option<LogLevel> {
     match about.strategy.log {
         Log::Off => None,
         Log::At(level) => Some(level),
@@ -305,8 +331,8 @@ fn level_of(directive: &Directive, outcome: Outcome, about: &About) -> Option<Lo
             Outcome::AlreadyAnswered => LogLevel::Warn,
             _ => LogLevel::Error,
         }),
-        Log::Default => Some(match directive {
-            Directive::Resume => LogLevel::Warn,
+        Log::Default => Some(match about.directive {
+            Some(Directive::Resume) => LogLevel::Warn,
             _ => LogLevel::Error,
         }),
     }
@@ -314,7 +340,7 @@ fn level_of(directive: &Directive, outcome: Outcome, about: &About) -> Option<Lo
 
 /// Which actor failed, how, and what follows.
 struct Line<'a> {
-    about: &'a About,
+    about: &'a About<'a>,
     cause: &'a Failure,
     /// The text of the failure and its causes.
     text: &'a str,
@@ -344,13 +370,13 @@ impl Display for Line<'_> {
 
 /// What follows from a failure.
 struct Follows<'a> {
-    about: &'a About,
+    about: &'a About<'a>,
     outcome: &'a Outcome,
 }
 
 impl Display for Follows<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let About { actor, gave_up_after, standing, strategy, .. } = self.about;
+        let About { actor, gave_up_after, standing, strategy, limit, .. } = self.about;
         let actors = |children: usize, verb: &str| match children {
             1 => format!("it {verb}s"),
             _ => format!("{children} actors {verb}"),
@@ -365,9 +391,9 @@ impl Display for Follows<'_> {
                 }
                 match standing {
                     Some(standing) if standing.used >= standing.of => {
-                        write!(f, ", for the last time before its limit ({}", Budget(strategy))?;
+                        write!(f, ", for the last time before its limit ({}", Budget(limit, strategy.count))?;
                         if let Some(anew) = self.about.anew_in() {
-                            let what = match strategy.limit.window {
+                            let what = match limit.window {
                                 Window::Sliding => "the oldest of them stops counting",
                                 Window::Tumbling => "the count starts anew",
                             };
@@ -390,7 +416,7 @@ impl Display for Follows<'_> {
             Outcome::LimitReached { .. } | Outcome::LimitEscalated => {
                 match gave_up_after {
                     Some(limit) => write!(f, "it has been failing for {} or longer: ", InWords(*limit))?,
-                    None => write!(f, "its restart limit is reached ({}): ", Budget(&self.about.strategy))?,
+                    None => write!(f, "its restart limit is reached ({}): ", Budget(limit, strategy.count))?,
                 }
                 match *self.outcome {
                     Outcome::LimitReached { children } => f.write_str(&actors(children, "stop")),
@@ -404,7 +430,7 @@ impl Display for Follows<'_> {
 }
 
 /// The other children of the supervisor that will fail.
-struct Others<'a>(&'a About);
+struct Others<'a>(&'a About<'a>);
 
 impl Display for Others<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -431,16 +457,16 @@ impl Display for Failures {
 }
 
 /// How much of a limit is used: `4 of 5 in 60s`.
-struct Used<'a>(Standing, &'a Strategy);
+struct Used<'a>(Standing, &'a About<'a>);
 
 impl Display for Used<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Self(standing, strategy) = self;
+        let Self(standing, about) = self;
         write!(f, "{} of {}", standing.used, standing.of)?;
-        if let Some(within) = strategy.limit.within {
+        if let Some(within) = about.limit.within {
             write!(f, " in {}", Short(within))?;
         }
-        if strategy.count == Count::Supervisor { f.write_str(", all children") } else { Ok(()) }
+        if about.strategy.count == Count::Supervisor { f.write_str(", all children") } else { Ok(()) }
     }
 }
 
@@ -459,11 +485,11 @@ impl Display for Short {
 }
 
 /// How many restarts are granted, in words.
-struct Budget<'a>(&'a Strategy);
+struct Budget<'a>(&'a Limit, Count);
 
 impl Display for Budget<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Strategy { limit, count, .. } = self.0;
+        let Self(limit, count) = self;
         match limit.max_retries {
             Some(0) => f.write_str("no restart")?,
             Some(1) | None => f.write_str("1 restart")?,
@@ -508,6 +534,7 @@ impl Display for Chain<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::supervision::Strategy;
 
     #[test]
     fn durations_are_written_as_people_write_them() {
@@ -527,11 +554,24 @@ mod tests {
     }
 
     #[test]
+    fn deliveries_that_were_not_made_are_explained() {
+        let written = [(3, 3, true), (1, 6, true), (2, 6, false)]
+            .map(|(made, permitted, stopped)| Deliveries { made, permitted, stopped }.to_string());
+        let expected = [
+            "every delivery",
+            "1 delivery of 6, and its actor stopped before the next",
+            "2 deliveries of 6, and its actor had no room to keep it for the next",
+        ];
+        assert_eq!(written, expected);
+    }
+
+    #[test]
     fn a_limit_is_named() {
+        let named = |strategy: Strategy| Budget(&strategy.limit, strategy.count).to_string();
         let ten = Strategy::one_for_one().max_retries(10);
-        assert_eq!(Budget(&ten).to_string(), "10 restarts");
+        assert_eq!(named(ten), "10 restarts");
         let within = ten.within(Duration::from_secs(60)).count(Count::Supervisor);
-        assert_eq!(Budget(&within).to_string(), "10 restarts within 1 min of all children");
-        assert_eq!(Budget(&Strategy::one_for_one().max_retries(0)).to_string(), "no restart");
+        assert_eq!(named(within), "10 restarts within 1 min of all children");
+        assert_eq!(named(Strategy::one_for_one().max_retries(0)), "no restart");
     }
 }

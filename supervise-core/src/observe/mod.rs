@@ -8,6 +8,7 @@
 
 mod dead_letter;
 mod event;
+mod event_stream;
 mod interest;
 mod intervention;
 #[cfg(feature = "tracing")]
@@ -32,8 +33,10 @@ use tokio::sync::watch;
 
 pub(crate) use self::dead_letter::Lost;
 pub use self::dead_letter::{DeadLetter, DeadLetterReason};
-pub(crate) use self::event::End;
-pub use self::event::{Event, EventStream, Events};
+pub use self::event::Event;
+pub(crate) use self::event_stream::{End, Whose};
+pub use self::event_stream::{EventStream, Events};
+
 pub use self::interest::Interest;
 pub use self::intervention::Intervention;
 use self::lost_messages::Keepers;
@@ -52,8 +55,8 @@ pub(crate) use self::timing::Took;
 #[cfg(feature = "timing")]
 pub use self::timing::{TIME_BOUNDS, TimeBuckets, Times};
 use crate::base::{ActorPath, Uid, contained, contained_silently};
-use crate::failure::{Failure, cut, text_of};
-use crate::supervision::{LogLevel, Note, Outcome, Standing, Strategy, Time};
+use crate::failure::{Failure, cut, with_text};
+use crate::supervision::{Directive, Limit, LogLevel, Note, Outcome, Standing, Strategy, Time};
 
 /// Reports what happens in one system.
 pub(crate) struct Observer {
@@ -70,7 +73,7 @@ pub(crate) struct Observer {
 }
 
 /// What else is known about a note.
-pub(crate) struct About {
+pub(crate) struct About<'a> {
     /// The actor that noted it.
     pub(crate) actor: ActorPath,
     pub(crate) actor_type: &'static str,
@@ -79,8 +82,12 @@ pub(crate) struct About {
     pub(crate) child: Option<ActorPath>,
     /// The type of the child, or else that of the actor.
     pub(crate) child_type: &'static str,
+    /// The decider's answer, if the note is a decision.
+    pub(crate) directive: Option<&'a Directive>,
     /// The strategy by which a decision was carried out.
-    pub(crate) strategy: Strategy,
+    pub(crate) strategy: &'a Strategy,
+    /// The limit that `standing` is about: the rule's or the strategy's.
+    pub(crate) limit: Limit,
     /// The rule that matched.
     pub(crate) rule: Option<&'static str>,
     pub(crate) standing: Option<Standing>,
@@ -91,11 +98,11 @@ pub(crate) struct About {
     /// When it was decided.
     pub(crate) now: Option<Time>,
     /// The names of the first few other children of the supervisor, and how many there are, if the supervisor fails when the limit is
-    /// reached and this is the last restart before that.
+    /// reached and this is the last restart before that. Only for the log.
     pub(crate) others: Option<(Vec<String>, usize)>,
 }
 
-impl About {
+impl About<'_> {
     /// How long it takes until the count of restarts starts anew, or until the oldest restart stops counting.
     #[cfg(feature = "tracing")]
     fn anew_in(&self) -> Option<Duration> {
@@ -153,10 +160,16 @@ impl Observer {
         self.spans.begin(about, origins)
     }
 
-    /// From now on, one in `one_in` messages is timed, or none if that is 0.
+    /// From now on, one in `one_in` messages is timed.
     #[cfg(feature = "timing")]
-    pub(crate) fn time_messages(&self, one_in: u32) {
-        self.timing.time(one_in);
+    pub(crate) fn begin_timing(&self, one_in: u32) {
+        self.timing.begin(one_in);
+    }
+
+    /// Undoes one [`begin_timing`](Self::begin_timing).
+    #[cfg(feature = "timing")]
+    pub(crate) fn end_timing(&self) {
+        self.timing.end();
     }
 
     /// Of how many messages one is timed. 0: none is.
@@ -197,37 +210,49 @@ impl Observer {
     }
 
     /// Counts what happened to an actor of a type, if somebody tallies.
-    #[cold]
-    pub(crate) fn count(&self, actor_type: &'static str, life: impl FnOnce() -> Option<Life>) {
+    pub(crate) fn count(&self, life: impl FnOnce() -> Option<(&'static str, Life)>) {
         if self.events.hears(Interest::TALLY)
-            && let Some(life) = life()
+            && let Some((actor_type, life)) = life()
         {
             self.tallied.count(actor_type, life);
         }
     }
 
     /// Whether a subscriber or the log is told of this note.
-    #[cold]
     pub(crate) fn wants(&self, note: &Note<Failure>) -> bool {
-        let wanted = Interest::in_note(note).is_some_and(|kind| self.events.hears(kind));
-        wanted || contained(|| log::is_on_for(note)).unwrap_or(false)
+        self.publishes(note) || contained(|| log::is_on_for(note)).unwrap_or(false)
     }
 
-    /// Reports a note of an actor's protocol, if somebody [wants](Self::wants) it.
-    pub(crate) fn note(&self, about: About, note: Note<Failure>) {
-        let (text, kept) = match &note {
-            Note::Decided { cause, outcome, .. } => {
-                let text = text_of(cause);
-                let kept =
-                    self.failures().keep(about.uid, cut(&text, LONGEST), cause.during(), *outcome, about.rule);
-                (text, Some(kept))
-            }
-            _ => (String::new(), None),
-        };
-        if log::may_be_on() {
-            self.log(&about, &note, &text);
+    /// Tells the subscribers of a note that an actor made about itself.
+    pub(crate) fn publish_own(&self, note: Note<Failure>, actor: impl FnOnce() -> Whose) {
+        if self.publishes(&note) {
+            self.events.publish_own(actor(), note);
         }
-        if !Interest::in_note(&note).is_some_and(|kind| self.events.hears(kind)) {
+    }
+
+    /// Whether a subscriber is told of this note.
+    fn publishes(&self, note: &Note<Failure>) -> bool {
+        Interest::in_note(note).is_some_and(|kind| self.events.hears(kind))
+    }
+
+    /// Reports a note that an actor made about a child, if somebody [wants](Self::wants) it.
+    pub(crate) fn note_of_child(&self, about: About<'_>, note: Note<Failure>) {
+        let kept = match &note {
+            Note::Decided { cause, outcome, .. } => Some(with_text(cause, |text| {
+                let kept =
+                    self.failures().keep(about.uid, cut(text, LONGEST), cause.during(), *outcome, about.rule);
+                if may_log() {
+                    self.log(&about, &note, text);
+                }
+                kept
+            })),
+            _ if may_log() => {
+                self.log(&about, &note, "");
+                None
+            }
+            _ => None,
+        };
+        if !self.publishes(&note) {
             return;
         }
         if let Note::Decided { cause, outcome: Outcome::LimitReached { .. } | Outcome::LimitEscalated, .. } = &note
@@ -236,18 +261,19 @@ impl Observer {
                 supervisor: about.actor.clone(),
                 child: about.child.clone().unwrap_or_else(|| about.actor.clone()),
                 failure: cause.clone(),
-                limit: about.strategy.limit,
+                limit: about.limit,
                 count: about.strategy.count,
                 gave_up_after: about.gave_up_after,
             });
         }
-        if let Some(event) = event_of(about, note, kept.unwrap_or_default()) {
+        if let Some(event) = event_of_child(about, note, kept) {
             self.events.publish(event);
         }
     }
 
+    /// Logs a note. `text` is that of the failure, for a decision.
     #[cold]
-    fn log(&self, about: &About, note: &Note<Failure>, text: &str) {
+    pub(crate) fn log(&self, about: &About<'_>, note: &Note<Failure>, text: &str) {
         let line = self.line(about, note);
         if !told(|| log::note(about, note, text, line == Line::Missed)) {
             told(|| log::unsaid(&about.actor, about.child.as_ref()));
@@ -260,12 +286,12 @@ impl Observer {
     /// Whether a failure gets a line. Also logs how many others got none, if that is due.
     ///
     /// Rule 10.9.
-    fn line(&self, about: &About, note: &Note<Failure>) -> Line {
+    fn line(&self, about: &About<'_>, note: &Note<Failure>) -> Line {
         let mut line = Line::Own { missed: 0 };
         let Some(now) = about.now.filter(|_| logs()) else { return line };
         self.tell_missed(Some(now));
-        if let Note::Decided { cause, directive, outcome, .. } = note
-            && let Some(level) = log::level_of_line(directive, *outcome, about)
+        if let Note::Decided { cause, outcome, .. } = note
+            && let Some(level) = log::level_of_line(*outcome, about)
         {
             let supervisor = about.actor.clone();
             let kind = Kind { supervisor, failure: cause.type_name(), outcome: outcome.in_a_word(), level };
@@ -323,16 +349,17 @@ impl Observer {
         if !heard && loudness.is_none() && lost.kept.is_none() {
             return;
         }
-        let Lost { message, reason, failures, deliveries, at_once, kept, .. } = lost;
+        let Lost { message, reason, failures, deliveries, permitted, stopped, at_once, kept, .. } = lost;
         let (recipient, recipient_type) = recipient();
         let sender = if at_once { sender() } else { None };
-        let letter = DeadLetter { recipient, recipient_type, sender, message, reason, failures, deliveries };
+        let letter =
+            DeadLetter { recipient, recipient_type, sender, message, reason, failures, deliveries, permitted };
         if let Some(kept) = kept {
             kept.give(letter.clone());
         }
         match loudness {
             None => {}
-            Some(LogLevel::Warn) => _ = told(|| log::quarantined(&letter)),
+            Some(LogLevel::Warn) => _ = told(|| log::quarantined(&letter, stopped)),
             Some(LogLevel::Info) => _ = told(|| log::dead_letter(&letter)),
             Some(_) => _ = told(|| log::quiet_dead_letter(&letter)),
         }
@@ -404,52 +431,32 @@ impl Observer {
     }
 }
 
-/// The event for a note, with the text of its failure. `None`: only the log reports the note.
-fn event_of(about: About, note: Note<Failure>, text: Arc<str>) -> Option<Event> {
-    let About {
-        actor,
-        actor_type,
-        uid,
-        child,
-        child_type,
-        rule,
-        standing,
-        attempt,
-        strategy: _,
-        gave_up_after: _,
-        now: _,
-        others: _,
-    } = about;
-    let unknown = || actor.clone();
+/// The event for a note that an actor made about a child. `text` is that of the failure, for a decision. `None`: the subscriber came
+/// after the decision.
+fn event_of_child(about: About<'_>, note: Note<Failure>, text: Option<Arc<str>>) -> Option<Event> {
+    let supervisor = about.actor;
+    let child = about.child.unwrap_or_else(|| supervisor.clone());
     Some(match note {
-        Note::Started { .. } => Event::Started { actor },
-        Note::Restarted(failure) => Event::Restarted { actor, failure },
-        Note::Resumed => Event::Resumed { actor },
-        Note::Stopped(how) => Event::Stopped { actor, how },
-        Note::Decided { cause, directive, outcome, .. } => Event::Decided {
-            child: child.unwrap_or_else(unknown),
-            child_type,
-            supervisor: actor,
-            supervisor_type: actor_type,
-            uid,
+        Note::Decided { cause, outcome, .. } => Event::Decided {
+            supervisor,
+            supervisor_type: about.actor_type,
+            child,
+            child_type: about.child_type,
+            uid: about.uid,
             failure: cause,
-            text,
-            directive: *directive,
-            rule,
+            text: text?,
+            directive: *about.directive?,
+            rule: about.rule,
             outcome,
-            attempt,
-            standing,
+            attempt: about.attempt,
+            standing: about.standing,
         },
         Note::DeciderFailed { cause, about, .. } => {
-            Event::DeciderFailed { child: child.unwrap_or_else(unknown), supervisor: actor, failure: cause, about }
+            Event::DeciderFailed { supervisor, child, failure: cause, about }
         }
-        Note::ReportDeferred(_) => {
-            Event::ReportDeferred { child: child.unwrap_or_else(unknown), supervisor: actor }
-        }
-        Note::ReportDropped(_, failure) => Event::ReportDropped { supervisor: actor, failure },
-        Note::HookFailed(hook, failure) => Event::HookFailed { actor, hook, failure },
-        Note::Aborted => Event::Aborted { actor },
-        Note::TurnedIntoCreate | Note::TurnedIntoRestart => return None,
+        Note::ReportDeferred(_) => Event::ReportDeferred { supervisor, child },
+        Note::ReportDropped(_, failure) => Event::ReportDropped { supervisor, failure },
+        _ => return None,
     })
 }
 
@@ -508,6 +515,11 @@ pub(crate) fn still_stopping(waited: Duration, actors: &dyn Display) {
 /// Reports that a phase of the coordinated shutdown took too long.
 pub(crate) fn shutdown_phase_timed_out(phase: &str, timeout: Duration, tasks: &[String]) {
     told(|| log::shutdown_phase_timed_out(phase, timeout, tasks));
+}
+
+/// Whether there may be a log. This runs no code of a subscriber.
+pub(crate) fn may_log() -> bool {
+    log::may_be_on()
 }
 
 /// Whether there is a log. Without any subscriber, this calls no other code.

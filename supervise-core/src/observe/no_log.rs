@@ -9,7 +9,7 @@ use super::intervention::Intervention;
 use super::thinned::{Kind, MissedLetters};
 use crate::base::{ActorPath, Uid};
 use crate::failure::Failure;
-use crate::supervision::{Directive, LogLevel, Note, Outcome};
+use crate::supervision::{LogLevel, Note, Outcome};
 
 pub(super) fn may_be_on() -> bool {
     false
@@ -27,11 +27,11 @@ pub(super) fn is_on_for(_: &Note<Failure>) -> bool {
     false
 }
 
-pub(super) fn note(_: &About, _: &Note<Failure>, _: &str, _: bool) {}
+pub(super) fn note(_: &About<'_>, _: &Note<Failure>, _: &str, _: bool) {}
 
 pub(super) fn intervened(_: &ActorPath, _: Uid, _: Intervention, _: &str) {}
 
-pub(super) fn level_of_line(_: &Directive, _: Outcome, _: &About) -> Option<LogLevel> {
+pub(super) fn level_of_line(_: Outcome, _: &About<'_>) -> Option<LogLevel> {
     None
 }
 
@@ -49,7 +49,7 @@ pub(super) fn dead_letters_pause() {}
 
 pub(super) fn dead_letters_missed(_: &MissedLetters) {}
 
-pub(super) fn quarantined(_: &DeadLetter) {}
+pub(super) fn quarantined(_: &DeadLetter, _: bool) {}
 
 pub(super) fn cell_broke(_: &ActorPath, _: &Failure) {}
 

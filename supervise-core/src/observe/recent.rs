@@ -3,6 +3,7 @@
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
 use crate::base::Uid;
@@ -31,9 +32,29 @@ const MOST: usize = 4096;
 
 #[derive(Debug, Default)]
 pub(super) struct Recent {
-    last: HashMap<Uid, LastFailure>,
+    last: HashMap<Uid, LastFailure, BuildHasherDefault<Uids>>,
     /// The actors that failed, the first one first.
     failed: VecDeque<Uid>,
+}
+
+/// Hashes uids, which are random already.
+#[derive(Debug, Default)]
+struct Uids(u64);
+
+impl Hasher for Uids {
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
+        }
+    }
+
+    fn write_u64(&mut self, uid: u64) {
+        self.0 = uid;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
 }
 
 impl Recent {

@@ -55,6 +55,8 @@ pub(crate) struct Took {
 pub(super) struct Timing {
     /// One in this many messages is timed. 0: none is.
     one_in: AtomicU32,
+    /// How many have begun to time messages and have not ended that.
+    begun: Mutex<usize>,
     found: Mutex<HashMap<Place, Times, BuildHasherDefault<Places>>>,
 }
 
@@ -91,8 +93,18 @@ fn bucket(time: Duration) -> usize {
 }
 
 impl Timing {
-    pub(super) fn time(&self, one_in: u32) {
+    pub(super) fn begin(&self, one_in: u32) {
+        let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+        *begun += 1;
         self.one_in.store(one_in, Ordering::Relaxed);
+    }
+
+    pub(super) fn end(&self) {
+        let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+        *begun = begun.saturating_sub(1);
+        if *begun == 0 {
+            self.one_in.store(0, Ordering::Relaxed);
+        }
     }
 
     #[inline]

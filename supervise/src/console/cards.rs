@@ -415,7 +415,7 @@ fn waits_behind(waiting: usize) -> String {
 
 fn oldest(mark: Option<&Mark>, now: Time) -> String {
     match mark.and_then(|mark| mark.oldest(now)) {
-        Some(age) if age.at_least > Duration::ZERO => format!(", the oldest for {}", Span(age.at_least)),
+        Some(age) if age.at_least > Duration::ZERO => format!(", the oldest for about {}", Span(age.at_least)),
         _ => String::new(),
     }
 }
@@ -465,16 +465,19 @@ fn near_limit(budget: Budget, known: &Known<'_>) -> String {
         Takes::Siblings { .. } | Takes::Nobody => "stops it".to_owned(),
     };
     let left = of.saturating_sub(used);
+    let soon = anew_at
+        .map_or_else(String::new, |at| format!(", if it comes within {},", Span(at.saturating_sub(known.now))));
     let next = match left {
-        0 => format!("The next failure {then}"),
-        1 => format!("One restart is left; the failure after it {then}"),
-        more => format!("{more} restarts are left; the failure after them {then}"),
+        0 => format!("The next failure{soon} {then}"),
+        1 => format!("One restart is left; the failure after it{soon} {then}"),
+        more => format!("{more} restarts are left; the failure after them{soon} {then}"),
     };
     let rule = rule.map_or_else(String::new, |rule| format!(" by rule `{rule}`"));
-    let anew = anew_at.map_or_else(String::new, |at| {
-        let what = if slides { "The oldest of them stops counting" } else { "The count starts anew" };
-        format!(" {what} in {}.", Span(at.saturating_sub(known.now)))
-    });
+    let anew = match anew_at {
+        None => "",
+        Some(_) if slides => " Then the oldest of them stops counting.",
+        Some(_) => " Then the count starts anew.",
+    };
     format!("{used} of {of} restarts{within} used{rule}. {next}.{anew}")
 }
 

@@ -2,7 +2,7 @@
 //! clock.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use super::ailments::ailments;
 use super::below::Way;
@@ -72,6 +72,8 @@ pub(super) struct View {
     pub(super) now: Time,
     /// When the look began.
     pub(super) began: Option<Instant>,
+    /// The same by the clock on the wall.
+    pub(super) clock: Option<SystemTime>,
     /// How long the look took.
     pub(super) took: Duration,
     /// The time until the next look.
@@ -115,6 +117,11 @@ pub(super) struct View {
 }
 
 impl View {
+    /// The time of day at a time of the system.
+    pub(super) fn clock_at(&self, at: Time) -> Option<SystemTime> {
+        self.clock?.checked_sub(self.now.saturating_sub(at))
+    }
+
     /// How long ago the look began.
     pub(super) fn age(&self) -> Duration {
         self.began.map_or(Duration::ZERO, |began| began.elapsed())

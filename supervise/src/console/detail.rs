@@ -11,12 +11,25 @@ use super::waits::Waits;
 /// How many of the supervisors above it are shown.
 const MOST_ABOVE: usize = 12;
 
-/// How an actor above the chosen one supervises.
+/// An actor above the chosen one.
 #[derive(Debug, Clone)]
 pub(super) struct Above {
     pub(super) path: String,
+    pub(super) decides: Policy,
+}
+
+/// How an actor supervises.
+#[derive(Debug, Clone)]
+pub(super) struct Policy {
     pub(super) strategy: String,
     pub(super) rules: Vec<String>,
+}
+
+impl Policy {
+    fn of(glimpse: &Glimpse) -> Self {
+        let (strategy, rules) = glimpse.policy();
+        Self { strategy, rules }
+    }
 }
 
 /// The chosen actor.
@@ -30,6 +43,8 @@ pub(super) struct Detail {
     pub(super) last_handler: Option<&'static str>,
     /// Its supervisors, the nearest first.
     pub(super) above: Vec<Above>,
+    /// How it decides about its own children.
+    pub(super) decides: Policy,
     /// The number of the nearest supervisor's rule that decided the last failure.
     pub(super) matched: Option<usize>,
     pub(super) waits_for: Vec<Waiting>,
@@ -82,8 +97,7 @@ impl Chooser {
         self.met += 1;
         let is_it = self.met == self.names.len();
         if !is_it {
-            let (strategy, rules) = glimpse.policy();
-            self.above.push(Above { path: path.to_owned(), strategy, rules });
+            self.above.push(Above { path: path.to_owned(), decides: Policy::of(glimpse) });
         }
         is_it
     }
@@ -104,6 +118,7 @@ impl Chooser {
         let matched = rule.zip(above.first()).and_then(|(rule, nearest)| {
             let what = if rule == "_" { "anything else" } else { rule };
             nearest
+                .decides
                 .rules
                 .iter()
                 .position(|line| line.strip_prefix(what).is_some_and(|rest| rest.starts_with(" →")))
@@ -115,6 +130,7 @@ impl Chooser {
             pushed: sight.pushed,
             last_handler: sight.handler.filter(|_| sight.state != NodeState::Starting),
             above,
+            decides: Policy::of(glimpse),
             matched,
             below: (0, 0),
             waits_for: Vec::new(),

@@ -5,7 +5,7 @@ use std::fmt::{Display, Write};
 use supervise_core::NodeState;
 
 use super::collector::{Mention, View};
-use super::detail::{Detail, Waiting};
+use super::detail::{Detail, Policy, Waiting};
 use super::rows::{Listing, Row};
 use super::sight::{Decision, Intervened, Takes, Time};
 use super::text::lede;
@@ -263,22 +263,16 @@ fn chosen(out: &mut Writer, detail: &Detail) {
     for (at, above) in detail.above.iter().enumerate() {
         out.open('{');
         out.texts("path", &above.path);
-        out.texts("strategy", &above.strategy);
         // Of the supervisors farther above, only the last rule is shown.
-        let rules = if at == 0 {
-            &above.rules[..above.rules.len().min(RULES)]
-        } else {
-            &above.rules[above.rules.len().saturating_sub(1)..]
-        };
-        out.key("rules");
-        out.open('[');
-        for rule in rules {
-            out.text(rule);
-        }
-        out.close(']');
+        let first = if at == 0 { 0 } else { above.decides.rules.len().saturating_sub(1) };
+        policy(out, &above.decides, first);
         out.close('}');
     }
     out.close(']');
+    out.key("decides");
+    out.open('{');
+    policy(out, &detail.decides, 0);
+    out.close('}');
     if let Some(matched) = detail.matched {
         out.numbers("matched", matched);
     }
@@ -295,6 +289,17 @@ fn chosen(out: &mut Writer, detail: &Detail) {
     }
     out.close(']');
     out.close('}');
+}
+
+/// How an actor supervises, with the rules from `first` on.
+fn policy(out: &mut Writer, policy: &Policy, first: usize) {
+    out.texts("strategy", &policy.strategy);
+    out.key("rules");
+    out.open('[');
+    for rule in policy.rules.iter().skip(first).take(RULES) {
+        out.text(rule);
+    }
+    out.close(']');
 }
 
 fn waits(out: &mut Writer, away: usize, Waiting { path, handler, since }: &Waiting) {

@@ -18,8 +18,10 @@ const TARGET: &str = "supervise";
 
 /// How long after a line no other line about the same card begins.
 const QUIET: Duration = Duration::from_secs(60);
-/// How long after a line it is repeated, if the problem lasts.
-const REMIND: Duration = Duration::from_secs(10 * 60);
+/// How long after its first line a problem that lasts has another one. Each further time is twice as long as the one before.
+const REMIND: Duration = Duration::from_secs(2 * 60);
+/// The longest time between two lines about a problem that lasts.
+const LONGEST: Duration = Duration::from_secs(60 * 60);
 /// How many unwell actors a line names.
 const WHO: usize = 8;
 /// How many cards are remembered.
@@ -37,6 +39,8 @@ struct Told {
     since: Time,
     /// The time of the last line.
     at: Time,
+    /// How long after that it has another line.
+    next: Duration,
     /// Whether the problem lasts: no line has said that it is over.
     is_on: bool,
 }
@@ -44,13 +48,13 @@ struct Told {
 /// A line of the log.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Line<'a> {
-    /// `again`: an earlier line has reported the problem, and it has lasted since.
+    /// `lasts`: the problem has lasted for this long since its first line.
     Is {
         kind: Kind,
         path: &'a str,
         actors: usize,
         says: &'a str,
-        again: bool,
+        lasts: Option<Duration>,
     },
     Over {
         kind: Kind,
@@ -77,20 +81,21 @@ impl Lines {
         for card in cards.iter().filter(|card| !has_lines_already(card.kind)) {
             let Card { kind, path, actors, says, .. } = card;
             let has_room = self.0.len() < MOST;
-            let again = match self.0.iter_mut().find(|told| told.is_about(card)) {
-                Some(told) if told.is_on && now.saturating_sub(told.at) >= REMIND => {
-                    told.at = now;
+            let lasts = match self.0.iter_mut().find(|told| told.is_about(card)) {
+                Some(told) if told.is_on && now.saturating_sub(told.at) >= told.next => {
+                    (told.at, told.next) = (now, (told.next * 2).min(LONGEST));
                     path.clone_into(&mut told.path);
-                    true
+                    Some(now.saturating_sub(told.since))
                 }
                 None if has_room => {
                     let (subject, path) = (card.subject.clone(), path.clone());
-                    self.0.push(Told { kind: *kind, subject, path, since: now, at: now, is_on: true });
-                    false
+                    let (since, at, next) = (now, now, REMIND);
+                    self.0.push(Told { kind: *kind, subject, path, since, at, next, is_on: true });
+                    None
                 }
                 _ => continue,
             };
-            lines.push(Line::Is { kind: *kind, path, actors: *actors, says, again });
+            lines.push(Line::Is { kind: *kind, path, actors: *actors, says, lasts });
         }
         lines
     }
@@ -110,17 +115,20 @@ fn has_lines_already(kind: Kind) -> bool {
 /// Writes a line, with the actors that are not well. Contains the panic of a subscriber.
 pub(super) fn say(system: &str, view: &View, line: &Line<'_>) {
     let not_well = view.ill;
-    let who = (not_well > 0).then(|| tracing::field::display(Unwell(view)));
+    // A text rather than a `Display`, so that the log quotes it: it contains spaces.
+    let who = (not_well > 0).then(|| unwell(view));
+    let who = who.as_deref();
     let say = || match line {
-        Line::Is { kind, path, actors, says, again } => {
-            let (problem, kind) = (problem(*kind, *again), kind.word());
+        Line::Is { kind, path, actors, says, lasts } => {
+            let (problem, kind) = (problem(*kind, lasts.is_some()), kind.word());
+            let after = lasts.map_or_else(String::new, |lasts| format!(" after {}", Span(lasts)));
             let others = match actors {
                 0 | 1 => String::new(),
                 more => format!(" (and {} like it)", count(more - 1)),
             };
             warn!(
                 target: TARGET, actor = %Full(system, path), kind, not_well, who,
-                "{} {problem}{others}. {says}", name(path)
+                "{} {problem}{others}{after}. {says}", name(path)
             );
         }
         Line::Over { kind, path, after } => {
@@ -145,13 +153,8 @@ impl Display for Full<'_> {
 }
 
 /// The paths of the first unwell actors, and how many more there are: `/user/mail/smtp, /user/stock/ledger and 3 more`.
-struct Unwell<'a>(&'a View);
-
-impl Display for Unwell<'_> {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Self(View { unwell, ill, .. }) = self;
-        f.write_str(&some_of(unwell.iter().map(String::as_str), WHO, *ill))
-    }
+fn unwell(view: &View) -> String {
+    some_of(view.unwell.iter().map(String::as_str), WHO, view.ill)
 }
 
 fn name(path: &str) -> &str {

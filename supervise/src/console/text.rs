@@ -4,8 +4,8 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use super::collector::{Mention, View};
-use super::sight::Intervened;
-use super::words::{Rate, Span, count, outcome, so_many, some_of};
+use super::sight::{Intervened, Time};
+use super::words::{Clock, Rate, Span, Utc, count, outcome, so_many, some_of};
 
 const COLUMNS: usize = 80;
 /// How many failures are listed.
@@ -17,25 +17,7 @@ pub(super) const FRESH: Duration = Duration::from_secs(1);
 /// The cards, then the last failures, as a look found them that began `age` ago.
 pub(super) fn text(system: &str, view: &View, age: Duration) -> String {
     let mut out = Lines::default();
-    let facts = format!(
-        "{system}: {}, {} messages/s, up {}",
-        so_many(view.actors as u64, "actor"),
-        Rate(view.per_second),
-        Span(view.now)
-    );
-    out.fill("", "  ", &facts);
-    if age >= FRESH && view.ended.is_none() {
-        let seen = format!("Seen {} ago: all times count from then. Ask again for a later look.", Span(age));
-        out.fill("", "  ", &seen);
-    }
-    if let Some(how) = &view.ended {
-        out.fill("", "  ", how);
-    }
-    out.fill("", "  ", &lede(view));
-    if view.ill > 0 {
-        let who = some_of(view.unwell.iter().map(String::as_str), view.unwell.len(), view.ill);
-        out.fill("", "  ", &format!("Not well: {who}."));
-    }
+    head(&mut out, system, view, age);
     for card in &view.cards {
         out.blank();
         let who = match card.actors {
@@ -44,6 +26,9 @@ pub(super) fn text(system: &str, view: &View, age: Duration) -> String {
         };
         out.fill("", "    ", &format!("{}: {}", card.title(), who.trim_end()));
         out.fill("    ", "    ", &card.says);
+        if let Some(since) = card.since.and_then(|since| view.clock_at(since)) {
+            out.fill("    ", "    ", &format!("Since {} UTC.", Clock(since)));
+        }
         if let Some(cause) = &card.cause {
             out.fill("    ", "    ", &format!("Why: {cause}"));
         }
@@ -70,8 +55,8 @@ pub(super) fn text(system: &str, view: &View, age: Duration) -> String {
         let text = if decision.text.is_empty() { String::new() } else { format!(": {}", decision.text) };
         let used = decision.used.map_or_else(String::new, |(used, of)| format!(", {used} of {of} used"));
         let line = format!(
-            "{} ago  {} failed{during}{text}; {}{rule} of {}{used}",
-            Span(view.now.saturating_sub(*at)),
+            "{}  {} failed{during}{text}; {}{rule} of {}{used}",
+            when(view, *at),
             decision.child,
             outcome(decision.outcome),
             decision.supervisor
@@ -87,8 +72,8 @@ pub(super) fn text(system: &str, view: &View, age: Duration) -> String {
         let rule = decision.rule.map_or_else(String::new, |rule| format!(", rule `{rule}`"));
         let text = if decision.text.is_empty() { String::new() } else { format!(": {}", decision.text) };
         let line = format!(
-            "{} ago  {}: {} by {}{rule}, when it failed{during}{text}",
-            Span(view.now.saturating_sub(*at)),
+            "{}  {}: {} by {}{rule}, when it failed{during}{text}",
+            when(view, *at),
             decision.child,
             outcome(decision.outcome),
             decision.supervisor,
@@ -103,8 +88,7 @@ pub(super) fn text(system: &str, view: &View, age: Duration) -> String {
         out.fill("", "", "By hand:");
     }
     for (at, Intervened { actor, what, by }) in view.interventions.iter().rev().take(FAILURES) {
-        let ago = Span(view.now.saturating_sub(*at));
-        out.fill("  ", "      ", &format!("{ago} ago {actor}: {what}, by {by}"));
+        out.fill("  ", "      ", &format!("{} {actor}: {what}, by {by}", when(view, *at)));
     }
     if view.missed > 0 {
         out.blank();
@@ -115,6 +99,39 @@ pub(super) fn text(system: &str, view: &View, age: Duration) -> String {
         out.fill("", "", &line);
     }
     out.0
+}
+
+/// What there is to say above the cards.
+fn head(out: &mut Lines, system: &str, view: &View, age: Duration) {
+    let at = view.clock.map_or_else(String::new, |clock| format!(", {}", Utc(clock)));
+    let facts = format!(
+        "{system}{at}: {}, {} messages/s, up {}",
+        so_many(view.actors as u64, "actor"),
+        Rate(view.per_second),
+        Span(view.now)
+    );
+    out.fill("", "  ", &facts);
+    if age >= FRESH && view.ended.is_none() {
+        let seen = format!("Seen {} ago: all times count from then. Ask again for a later look.", Span(age));
+        out.fill("", "  ", &seen);
+    }
+    if let Some(how) = &view.ended {
+        out.fill("", "  ", how);
+    }
+    out.fill("", "  ", &lede(view));
+    if view.ill > 0 {
+        let who = some_of(view.unwell.iter().map(String::as_str), view.unwell.len(), view.ill);
+        out.fill("", "  ", &format!("Not well: {who}."));
+    }
+}
+
+/// When something happened: `03:12:05, 20 s ago`.
+fn when(view: &View, at: Time) -> String {
+    let ago = Span(view.now.saturating_sub(at));
+    match view.clock_at(at) {
+        Some(clock) => format!("{}, {ago} ago", Clock(clock)),
+        None => format!("{ago} ago"),
+    }
 }
 
 /// The sentence above the cards.
@@ -181,6 +198,10 @@ impl Lines {
 
 #[cfg(test)]
 mod tests {
+    use std::time::UNIX_EPOCH;
+
+    use supervise_core::Intervention;
+
     use super::*;
 
     #[test]
@@ -207,6 +228,19 @@ mod tests {
         assert!(
             text("shop", &view, Duration::from_secs(39)).contains("Seen 39 s ago: all times count from then.")
         );
+    }
+
+    /// An operator compares with the log, whose lines have a time of day.
+    #[test]
+    fn times_are_those_of_the_clock_too() {
+        let secs = Duration::from_secs;
+        let by_hand =
+            Intervened { actor: "/user/clerk".to_owned(), what: Intervention::Restart, by: "night".to_owned() };
+        let (now, clock) = (secs(100), Some(UNIX_EPOCH + secs(86_400 + 100)));
+        let view = View { now, clock, actors: 3, interventions: vec![(secs(80), by_hand)], ..View::default() };
+        let text = text("shop", &view, Duration::ZERO);
+        assert!(text.starts_with("shop, 1970-01-02 00:01:40 UTC: 3 actors, "), "{text}");
+        assert!(text.contains("  00:01:20, 20 s ago /user/clerk: restart, by night"), "{text}");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! actor.
 
 use std::fmt;
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use supervise_core::{ActorSystem, DeciderTable, Event, Events, Interest, NodeState, Strategy};
 
@@ -57,10 +57,10 @@ impl Watch {
         while let Some(event) = self.events.try_recv() {
             self.happened(event);
         }
-        let began = Instant::now();
+        let (began, clock) = (Instant::now(), SystemTime::now());
         let look = self.collector.look(self.system.uptime(), listings);
         if let (Some(view), runs) = walk(&self.system, look) {
-            self.view = View { began: Some(began), took: began.elapsed(), ..view };
+            self.view = View { began: Some(began), clock: Some(clock), took: began.elapsed(), ..view };
             #[cfg(feature = "tracing")]
             if runs {
                 for line in self.lines.after(&self.view) {

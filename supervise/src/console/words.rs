@@ -1,7 +1,7 @@
 //! Numbers, durations and type names as people read them.
 
 use std::fmt::{self, Display, Formatter};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use supervise_core::{DeadLetterReason, Outcome};
 
@@ -24,6 +24,45 @@ impl Display for Span {
             _ => write!(f, "{days} d {} h", hours % 24),
         }
     }
+}
+
+/// A time of day, in UTC: `03:12:05`.
+pub(super) struct Clock(pub(super) SystemTime);
+
+impl Display for Clock {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let seconds = seconds_since_epoch(self.0) % 86_400;
+        write!(f, "{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
+    }
+}
+
+/// A date and a time of day, in UTC: `2026-11-23 03:12:05 UTC`.
+pub(super) struct Utc(pub(super) SystemTime);
+
+impl Display for Utc {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let mut days = seconds_since_epoch(self.0) / 86_400;
+        let is_leap =
+            |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+        let mut year = 1970;
+        while days >= 365 + u64::from(is_leap(year)) {
+            days -= 365 + u64::from(is_leap(year));
+            year += 1;
+        }
+        let mut month = 1;
+        for length in [31, 28 + u64::from(is_leap(year)), 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] {
+            if days < length {
+                break;
+            }
+            days -= length;
+            month += 1;
+        }
+        write!(f, "{year}-{month:02}-{:02} {} UTC", days + 1, Clock(self.0))
+    }
+}
+
+fn seconds_since_epoch(time: SystemTime) -> u64 {
+    time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
 /// A number with separated thousands: `18 402`.
@@ -125,7 +164,7 @@ pub(super) fn reason(reason: DeadLetterReason) -> &'static str {
         DeadLetterReason::MailboxFull => "the mailbox is full",
         DeadLetterReason::TooManyChildren => "there are as many keyed children as their limit allows",
         DeadLetterReason::StashFull => "the stash is full",
-        DeadLetterReason::Quarantined => "it failed at each delivery",
+        DeadLetterReason::Quarantined => "it failed and is not delivered again",
         DeadLetterReason::Abandoned => "its asker had given up",
         DeadLetterReason::NotFound => "nobody has that path",
         DeadLetterReason::CircuitOpen => "a circuit breaker is open",
@@ -150,6 +189,22 @@ mod tests {
             [40, 2_500, 9_000, 59_999, 60_000, 134_000, 3_600_000, 11_100_000, 273_600_000].map(span),
             ["40 ms", "2.5 s", "9 s", "59 s", "1 min", "2 min 14 s", "1 h", "3 h 5 min", "3 d 4 h"]
         );
+    }
+
+    #[test]
+    fn a_time_of_day_is_that_of_utc() {
+        let utc = |seconds| Utc(UNIX_EPOCH + Duration::from_secs(seconds)).to_string();
+        assert_eq!(
+            [0, 951_782_399, 951_782_400, 1_735_689_599, 1_795_411_679].map(utc),
+            [
+                "1970-01-01 00:00:00 UTC",
+                "2000-02-28 23:59:59 UTC",
+                "2000-02-29 00:00:00 UTC",
+                "2024-12-31 23:59:59 UTC",
+                "2026-11-23 05:27:59 UTC"
+            ]
+        );
+        assert_eq!(Clock(UNIX_EPOCH + Duration::from_secs(90_061)).to_string(), "01:01:01");
     }
 
     #[test]

@@ -242,7 +242,7 @@ impl Meter {
     }
 }
 
-/// No message is timed any more.
+/// If no other meter times messages, none is timed any more.
 impl Drop for Meter {
     fn drop(&mut self) {
         self.times.end(&self.system);

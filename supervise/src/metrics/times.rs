@@ -21,7 +21,8 @@ use super::series::{HANDLED_BUCKET, HANDLED_COUNT, Series, WAITED_BUCKET, WAITED
 pub enum Timing {
     /// None.
     Off,
-    /// One in this many, chosen at random, and of each actor the first one after each look. `Sampled(0)` times none, `Sampled(1)` all.
+    /// One in this many, chosen at random, and of each actor the first one after each look. `Sampled(0)` times none, `Sampled(1)` all, and
+    /// a number above 2³¹ counts as 2³¹.
     Sampled(u32),
     /// Each message.
     All,
@@ -57,13 +58,13 @@ impl Times {
 
     pub(super) fn begin(&self, system: &ActorSystem) {
         if self.is_on() {
-            system.time_messages(self.one_in);
+            system.begin_timing(self.one_in);
         }
     }
 
     pub(super) fn end(&self, system: &ActorSystem) {
         if self.is_on() {
-            system.time_messages(0);
+            system.end_timing();
         }
     }
 

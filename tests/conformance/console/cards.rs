@@ -150,7 +150,8 @@ async fn con_11_con_12_con_13_con_16_a_loop_shows_rule_budget_and_countdown(syst
             "Failed 3 times in",
             "in `stall`. /user/desk decides, rule `Slow`: restart in 40 s.",
             "It is failure 3 in a row; next try in",
-            "3 of 3 restarts in 1 min used. The next failure fails /user/desk, and /user decides about that. The count starts anew in",
+            "3 of 3 restarts in 1 min used. The next failure, if it comes within",
+            "fails /user/desk, and /user decides about that. Then the count starts anew.",
             "Why: too slow: ink dried",
         ],
     );

@@ -1,7 +1,10 @@
 //! The times of messages, estimated from a sample, agree with the times that the messages took.
 
 use std::collections::BTreeMap;
+use std::future::IntoFuture;
+use std::pin::pin;
 use std::sync::{Arc, Mutex};
+use std::task::{Context as TaskContext, Waker};
 use std::time::Duration;
 
 use supervise::metrics::{Meter, Metrics, Timing};
@@ -62,6 +65,11 @@ impl Till {
     #[handler]
     async fn jam(&mut self, takes: Duration) -> Result<(), Boom> {
         sleep(takes).await;
+        Err(Boom("jammed"))
+    }
+
+    #[handler(inline)]
+    fn jam_at_once(&mut self) -> Result<(), Boom> {
         Err(Boom("jammed"))
     }
 
@@ -256,4 +264,89 @@ async fn met_14_nothing_is_timed_unless_a_meter_asks_for_it(system: &TestSystem)
         (2.0, 2.0),
         "those in between are not counted"
     );
+}
+
+/// A handler that runs on the asker's stack has returned when the asker goes on. Rule 24.6.
+#[supervise::test]
+async fn met_15_an_inline_failure_takes_as_long_as_its_handler(system: &TestSystem) {
+    let mut shop = Shop::open(system, Timing::All);
+    let till = shop.till(system, "till");
+    system.allow_failures();
+    system.settle().await;
+    let asked = pin!(till.jam_at_once().into_future());
+    assert!(asked.poll(&mut TaskContext::from_waker(Waker::noop())).is_ready(), "inline");
+    // Before the actor gets a turn of its own.
+    tokio::time::advance(ms(300)).await;
+    system.settle().await;
+    let scrape = shop.look();
+    assert_eq!(
+        (found(&scrape, "jam_at_once", Some(0.001)), found(&scrape, "jam_at_once", None)),
+        (1.0, 1.0),
+        "{scrape:#?}"
+    );
+}
+
+/// Rules 24.5 and 24.6.
+#[supervise::test]
+async fn met_16_a_meter_that_ends_leaves_the_times_of_another_alone(system: &TestSystem) {
+    let mut shop = Shop::open(system, Timing::All);
+    let till = shop.till(system, "till");
+    drop(Metrics::of(system).timing(Timing::All).by_hand());
+    drop(Metrics::of(system).timing(Timing::Off).by_hand());
+    for _ in 0..3 {
+        till.look(Instant::now()).await.unwrap();
+    }
+    let looks = all(&shop.look(), "look");
+    assert!((looks - 3.0).abs() < f64::EPSILON, "{looks}");
+}
+
+/// Its messages wait for its successor while it ends.
+#[actor]
+struct Cart;
+
+#[actor]
+impl Cart {
+    #[handler]
+    fn put(&mut self) {}
+
+    #[post_stop]
+    async fn put_away(&mut self) {
+        sleep(ms(100)).await;
+    }
+}
+
+#[actor]
+struct Carts {
+    carts: Children<u32, Cart>,
+}
+
+#[actor]
+impl Carts {
+    #[pre_start]
+    fn open(&mut self, ctx: &mut Context<Self>) -> Result<(), SpawnError> {
+        self.carts = Children::of(|_: &u32| Cart).spawn(ctx, "carts")?;
+        Ok(())
+    }
+
+    #[handler]
+    fn carts(&self) -> Children<u32, Cart> {
+        self.carts.clone()
+    }
+}
+
+/// Rule 24.6.
+#[supervise::test]
+async fn met_17_what_waits_for_the_successor_of_a_keyed_child_is_timed(system: &TestSystem) {
+    let mut shop = Shop::open(system, Timing::All);
+    let carts = system.spawn("carts", || Carts { carts: Children::default() }).unwrap().carts().await.unwrap();
+    let cart = carts.get_or_spawn(1).unwrap();
+    cart.put().await.unwrap();
+    carts.passivate(&1);
+    for _ in 0..4 {
+        cart.put().tell().unwrap();
+    }
+    system.advance(ms(200)).await;
+    let scrape = shop.look();
+    scrape.expect("supervise_messages_total{actor=\"Cart\"}", 5.0);
+    scrape.expect("supervise_handling_seconds_count{actor=\"Cart\",handler=\"put\"}", 5.0);
 }

@@ -1,6 +1,8 @@
 //! The fields of a span of a message, and the spans that it follows from.
 
-use std::future::pending;
+use std::future::{IntoFuture, pending};
+use std::pin::pin;
+use std::task::{Context as TaskContext, Waker};
 
 use opentelemetry::trace::{SpanKind, Status};
 use supervise::prelude::*;
@@ -35,6 +37,11 @@ impl Front {
 
     #[handler]
     fn fail(&mut self) -> Result<(), Boom> {
+        Err(Boom("as told"))
+    }
+
+    #[handler(inline)]
+    fn fail_inline(&mut self) -> Result<(), Boom> {
         Err(Boom("as told"))
     }
 
@@ -301,4 +308,19 @@ async fn spn_15_asks_are_children_where_the_program_wishes_that(system: &TestSys
     assert_eq!(take.span_context.trace_id(), outside.span_context.trace_id(), "one trace");
     assert!(is_root(&shut));
     assert_eq!(origins(&shut), [id(&outside)]);
+}
+
+/// Rule 25.3. The actor takes up what follows from the failure in a turn of its own.
+#[supervise::test]
+async fn spn_16_the_span_of_an_inline_handler_that_fails_ends_with_it(system: &TestSystem) {
+    let exported = Exported::at(LevelFilter::TRACE);
+    let (front, _stock) = shop(system);
+    system.allow_failures();
+    system.settle().await;
+    let asked = pin!(front.fail_inline().into_future());
+    assert!(asked.poll(&mut TaskContext::from_waker(Waker::noop())).is_ready(), "inline");
+    let span = exported.one("Front::fail_inline");
+    assert!(attribute(&span, "error.type").unwrap().ends_with("Boom"));
+    system.settle().await;
+    assert_eq!(exported.all().iter().filter(|span| span.name == "Front::fail_inline").count(), 1);
 }

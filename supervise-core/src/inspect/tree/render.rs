@@ -177,7 +177,7 @@ fn table(table: DeciderTable) -> Vec<String> {
     let arrow = |what: &str, directive: &str| format!("{what} → {directive}");
     match table {
         DeciderTable::Default => {
-            vec![arrow("initialization failed, killed, death pact", "Stop"), arrow("anything else", "Restart")]
+            vec![arrow("killed, death pact", "Stop"), arrow("anything else", "Restart")]
         }
         DeciderTable::Rules(rules) => {
             let line = |rule: &Rule| {

@@ -125,10 +125,10 @@ fn user_like(top: &str) -> String {
     format!(
         "\
 {top}: Reader<()>, one_for_one
-│    initialization failed, killed, death pact → Stop
+│    killed, death pact → Stop
 │    anything else → Restart
 ├─ a: Reader<()>, one_for_one
-│  │    initialization failed, killed, death pact → Stop
+│  │    killed, death pact → Stop
 │  │    anything else → Restart
 │  └─ b: Reader<()>
 └─ c: Reader<()>

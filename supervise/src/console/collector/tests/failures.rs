@@ -34,17 +34,20 @@ fn con_12_near_its_limit_says_what_comes_then() {
         )
     );
     let anew = Budget { anew_at: Some(secs(9)), ..budget(5, 5, false) };
-    let full = "5 of 5 restarts in 1 min used. The next failure stops it.";
-    assert_eq!(says(anew), said(&format!("{full} The count starts anew in 9 s.")));
+    let full = "5 of 5 restarts in 1 min used. The next failure, if it comes within 9 s, stops it.";
+    assert_eq!(says(anew), said(&format!("{full} Then the count starts anew.")));
     let unknown = Budget { within: None, slides: true, ..anew };
     assert_eq!(
         says(unknown),
-        said("5 of 5 restarts used. The next failure stops it. The oldest of them stops counting in 9 s.")
+        said(
+            "5 of 5 restarts used. The next failure, if it comes within 9 s, stops it. Then the oldest of them stops \
+             counting."
+        )
     );
     let life = Budget { within: None, ..budget(5, 5, false) };
     assert_eq!(says(life), said("5 of 5 restarts of its life used. The next failure stops it."));
     let slides = Budget { slides: true, ..anew };
-    assert_eq!(says(slides), said(&format!("{full} The oldest of them stops counting in 9 s.")));
+    assert_eq!(says(slides), said(&format!("{full} Then the oldest of them stops counting.")));
 }
 
 /// CON-13, CON-11.
