@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 
 use allocation_counter::measure;
 use supervise_core::{
-    Actor, ActorRef, ActorSystem, Children, Context, EscalationsDecidedBy, Failure, FailuresDecidedBy, ReplyTo,
-    Request, SpawnError, Supervisor,
+    Actor, ActorRef, ActorSystem, Children, Context, EscalationsDecidedBy, Failure,
+    HandlersOfOneImplBlockDecidedBy, ReplyTo, Request, SpawnError, Supervisor,
 };
 
 const KEYS: u64 = 1_000_000;
@@ -36,7 +36,7 @@ impl Actor for Session {
     }
 }
 
-impl<P> FailuresDecidedBy<P> for Session {}
+impl<P> HandlersOfOneImplBlockDecidedBy<P> for Session {}
 impl<P> EscalationsDecidedBy<P> for Session {}
 
 /// Keeps its sessions in one of the two ways.

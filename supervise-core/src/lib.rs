@@ -67,13 +67,14 @@ pub use actor::{
     AnyActorRef, Ask, AskError, AskTimeout, AskWithin, AwaitedInAnAsyncBlock, Batching, Built, ByHand, ByRequest,
     Child, CircuitOpen, Configuration, Context, DEFAULT_STOP_TIMEOUT, DecidedBy, DeciderTable, Decides,
     DecidesAll, DecidesUnasked, DeclarationDecidedBy, Declare, DefaultTable, EndReason, Envelope,
-    EscalatedErrorDecidedBy, EscalationsDecidedBy, Factory, FactoryErrorDecidedBy, FailsWith, FailuresDecidedBy,
-    GivesProps, HasARuleFor, HasOneRuleAndNoSecondFor, HasOneSpellingForTheTypeInAllRules,
+    EscalatedErrorDecidedBy, EscalationsDecidedBy, Factory, FactoryErrorDecidedBy, FailsWith, GivesProps,
+    HandlersOfOneImplBlockDecidedBy, HasARuleFor, HasOneRuleAndNoSecondFor, HasOneSpellingForTheTypeInAllRules,
     HasOneSpellingForTheTypeInAllRulesAndTheWholeTypeLast, InitializationFailed, InvalidSettings, MessageFor,
-    NeverFails, NeverRestarts, Ordinary, Props, ProtocolRef, RefOf, Reply, ReplySlot, ReplyTo, Request, Rule,
-    Ruled, RuntimeGone, SendError, SendErrorReason, SpawnError, SpentInstance, StartError, StashOverflow,
-    StoppingTable, SupervisedBy, SupervisionTable, Supervisor, Task, TaskOutput, Terminated, TimerKey, TotalTable,
-    Transient, TypedRef, Unchecked, UndeclaredChild, WatchableBy, Watches, WatchesAny, Work, WorkId,
+    NeverFails, NeverRestarts, Ordinary, Props, ProtocolRef, RefOf, Reply, ReplySlot, ReplyTo, ReportAt,
+    ReportedAt, Request, Rule, Ruled, RuntimeGone, SendError, SendErrorReason, SpawnError, SpentInstance,
+    StartError, StashOverflow, StoppingTable, SupervisedBy, SupervisionTable, Supervisor, Task, TaskOutput,
+    Terminated, TimerKey, TotalTable, Transient, TypedRef, Unchecked, UndeclaredChild, WatchableBy, Watches,
+    WatchesAny, Work, WorkId,
 };
 #[cfg(feature = "durable")]
 pub use actor::{Asking, Durable, Keyed, Sender};

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use supervise_core::{
     Actor, ActorRef, ActorSystem, Backoff, ChildInfo, Context, DecidesAll, Directive, EscalationsDecidedBy, Event,
-    Events, Failure, FailuresDecidedBy, Outcome, ReplyTo, Request, Supervisor,
+    Events, Failure, HandlersOfOneImplBlockDecidedBy, Outcome, ReplyTo, Request, Supervisor,
 };
 use tokio::sync::Notify;
 
@@ -86,7 +86,7 @@ impl Supervisor for Node {
 }
 
 impl DecidesAll for Node {}
-impl<P> FailuresDecidedBy<P> for Node {}
+impl<P> HandlersOfOneImplBlockDecidedBy<P> for Node {}
 impl<P> EscalationsDecidedBy<P> for Node {}
 
 impl Actor for Node {

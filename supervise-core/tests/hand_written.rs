@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use supervise_core::{
     Actor, ActorRef, ActorSystem, AskError, ChildInfo, Context, Decides, Directive, Envelope,
-    EscalationsDecidedBy, Event, Failure, FailureKind, FailuresDecidedBy, HowEnded, Reply, Request, Strategy,
-    Supervisor, Terminated, TypedRef, Watches, generated,
+    EscalationsDecidedBy, Event, Failure, FailureKind, HandlersOfOneImplBlockDecidedBy, HowEnded, Reply, Request,
+    Strategy, Supervisor, Terminated, TypedRef, Watches, generated,
 };
 
 #[derive(Debug, thiserror::Error)]
@@ -45,7 +45,7 @@ impl Actor for Counter {
     }
 }
 
-impl<P: Decides<TooMuch>> FailuresDecidedBy<P> for Counter {}
+impl<P: Decides<TooMuch>> HandlersOfOneImplBlockDecidedBy<P> for Counter {}
 impl<P> EscalationsDecidedBy<P> for Counter {}
 
 fn add(counter: &ActorRef<Counter>, n: u32) -> Request<'_, Counter, u32> {
@@ -75,7 +75,7 @@ impl Supervisor for Parent {
 }
 
 impl<E> Decides<E> for Parent {}
-impl<P> FailuresDecidedBy<P> for Parent {}
+impl<P> HandlersOfOneImplBlockDecidedBy<P> for Parent {}
 impl<P> EscalationsDecidedBy<P> for Parent {}
 impl Watches<Counter> for Parent {}
 

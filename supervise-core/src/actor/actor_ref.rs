@@ -247,7 +247,7 @@ impl<A: Actor> ActorRef<A> {
     pub(crate) fn pushed_inline(&self, pushed: Pushed<A::Message, Task>) -> Result<(), SendError<A::Message>> {
         match pushed {
             Pushed::Taken(Some(task)) if !self.mailbox().displaces() => {
-                self.core().system.dispatcher().run_inline(task, &self.core().system);
+                self.core().system.dispatcher().run_inline(task, self.any());
                 Ok(())
             }
             pushed => self.pushed(pushed, true),
@@ -330,6 +330,16 @@ impl<A: Actor> ActorRef<A> {
         message: A::Message,
     ) -> impl Future<Output = Result<(), SendError<A::Message>>> {
         self.send_when_room::<false>(message)
+    }
+
+    /// Puts a message into the lane or hands it over to the store when there is room. Does not wait until it is durable.
+    #[cfg(feature = "remote")]
+    pub(crate) async fn tell_when_room(&self, message: A::Message) -> Result<(), SendError<A::Message>> {
+        #[cfg(feature = "durable")]
+        if const { A::DURABLE.is_some() } {
+            return stored::tell_when_room(self, message).await;
+        }
+        self.push_when_room(message).await
     }
 
     /// Puts a message into the lane when there is room, or, if it `IS_SENT` to a durable mailbox, into its store.

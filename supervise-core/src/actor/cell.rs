@@ -51,7 +51,7 @@ use crate::actor::system::SystemCore;
 use crate::base::{ActorName, ActorPath, Hold, Uid, drop_contained};
 use crate::failure::Failure;
 use crate::mailbox::{Lane, Mailbox, MailboxKind, Vitals};
-use crate::observe::{DeadLetterReason, Kept, Lost, Split};
+use crate::observe::{DeadLetterReason, Kept, Lost, Split, Whose};
 use crate::supervision::{ChildId, ChildInfo, Effect, HowEnded, Input, Protocol, SystemMessage};
 
 use self::on_demand::OnDemand;
@@ -62,35 +62,44 @@ pub(crate) use spawn::NewName;
 pub use spawn::SpawnError;
 pub(crate) use visit::Visit;
 
+use self::effect_runner::Basis;
+
 pub(crate) type System = SystemMessage<AnyActorRef, Failure>;
 pub(crate) type CellProtocol = Protocol<AnyActorRef, Failure>;
 pub(crate) type Effects = Vec<Effect<AnyActorRef, Failure>>;
 
 thread_local! {
-    /// Effects live for one step, and their buffer is reused. If steps nest, because dropping a value stops another
-    /// actor, the inner step makes its own buffer. In a box, because each step takes it and puts it back.
-    static ROOM: Local<Option<Box<Effects>>> = const { Local::new(None) };
+    /// Effects live for one step, and their room is reused. If steps nest, because dropping a value stops another
+    /// actor, the inner step makes its own room. In a box, because each step takes it and puts it back.
+    static ROOM: Local<Option<Box<Room>>> = const { Local::new(None) };
+}
+
+/// What one step of the protocol leads to.
+#[derive(Default)]
+pub(crate) struct Room {
+    pub(crate) effects: Effects,
+    /// What the last decision was based on, if somebody is told of it.
+    basis: Option<Basis>,
 }
 
 /// The largest buffer that is kept, in effects.
 const KEPT_ROOM: usize = 64;
 
-/// An empty buffer for the effects of one step, to be [put back](put_back) when they have been carried out.
+/// An empty room for the effects of one step, to be [put back](put_back) when they have been carried out.
 ///
 /// One function that takes a closure would be safer, but each step would copy its input into the closure.
-#[expect(clippy::unnecessary_box_returns, reason = "it is kept in a box")]
 #[inline]
-pub(crate) fn effects_buffer() -> Box<Effects> {
+pub(crate) fn room() -> Box<Room> {
     // The thread-local is missing only while the thread ends.
     ROOM.try_with(Local::take).ok().flatten().unwrap_or_default()
 }
 
-/// Keeps a buffer, which must be empty, for the next step.
+/// Keeps a room, which must be empty, for the next step.
 #[inline]
-pub(crate) fn put_back(effects: Box<Effects>) {
-    debug_assert!(effects.is_empty(), "all effects are carried out");
-    if effects.capacity() <= KEPT_ROOM {
-        let _late = ROOM.try_with(|room| room.set(Some(effects)));
+pub(crate) fn put_back(room: Box<Room>) {
+    debug_assert!(room.effects.is_empty(), "all effects are carried out");
+    if room.effects.capacity() <= KEPT_ROOM {
+        let _late = ROOM.try_with(|kept| kept.set(Some(room)));
     }
 }
 
@@ -112,14 +121,6 @@ impl DerefMut for LockedProtocol<'_> {
     fn deref_mut(&mut self) -> &mut CellProtocol {
         &mut self.protocol
     }
-}
-
-/// What the performer needs to know after a step.
-struct Stepped {
-    /// Whether the next user message may be handled.
-    accepts: bool,
-    /// The child that the protocol asks the decider about.
-    about: Option<ChildInfo>,
 }
 
 /// The part of an actor that its refs reach. Its type depends only on the messages, so that an actor that takes the
@@ -398,6 +399,15 @@ impl Core {
         ActorPath::from_elements(self.system.name(), names.into_iter().rev())
     }
 
+    /// The path, in parts unless it is kept. The parent keeps its own from now on, because it is likely to have more children to
+    /// tell of.
+    fn path_in_parts(&self) -> Whose {
+        match (self.kept_path(), &self.parent) {
+            (None, Some(parent)) => Whose::Child(parent.core().keep_path(), self.name.clone()),
+            _ => Whose::Path(self.path()),
+        }
+    }
+
     /// Whether the actor lives in this process. Only the root has no parent here; an actor of another node has none and is named by
     /// its whole path.
     pub(crate) fn is_local(&self) -> bool {
@@ -434,15 +444,20 @@ impl Core {
         LockedProtocol { protocol: self.protocol.lock().unwrap_or_else(PoisonError::into_inner), _hold: hold }
     }
 
-    /// One step of the protocol. Here and not in the generic runner, so that it is compiled once and not for each actor type.
-    fn step(&self, input: Input<'_, AnyActorRef, Failure>, effects: &mut Effects) -> Stepped {
+    /// One step of the protocol. Returns whether the next user message may be handled. If the protocol asks the decider, `about` is
+    /// set to the child in question. Here and not in the generic runner, so that it is compiled once and not for each actor type.
+    fn step(
+        &self,
+        input: Input<'_, AnyActorRef, Failure>,
+        about: &mut Option<ChildInfo>,
+        effects: &mut Effects,
+    ) -> bool {
         let mut protocol = self.protocol();
         protocol.step(input, effects);
-        let about = match effects.last() {
-            Some(Effect::Decide(child, _)) => protocol.about(*child),
-            _ => None,
-        };
-        Stepped { accepts: protocol.accepts_messages(), about }
+        if let Some(Effect::Decide(child, _)) = effects.last() {
+            *about = protocol.about(*child);
+        }
+        protocol.accepts_messages()
     }
 
     /// Reports a dead letter for which no asker waits.

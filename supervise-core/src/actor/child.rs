@@ -12,11 +12,10 @@ use std::time::Duration;
 use crate::actor::actor_ref::{ActorRef, AnyActorRef};
 use crate::actor::cell::Cell;
 use crate::actor::configuration::Configuration;
-use crate::actor::definition::{
-    Actor, Built, DecidedBy, EscalationsDecidedBy, FailuresDecidedBy, NeverFails, RefOf, SupervisedBy,
-};
+use crate::actor::definition::{Actor, Built, NeverFails, RefOf};
 use crate::actor::description::DeciderTable;
 use crate::actor::factory::Factory;
+use crate::actor::parent_check::{DecidedBy, EscalationsDecidedBy, HandlersOfOneImplBlockDecidedBy, SupervisedBy};
 use crate::actor::props::{AnyFactory, Decider, Props, Settings};
 use crate::base::drop_contained;
 use crate::failure::Failure;
@@ -34,7 +33,7 @@ use crate::supervision::{ChildInfo, ChildSpec, RestartType, Strategy};
 ///
 /// ```
 /// use supervise_core::{Actor, ActorRef, ActorSystem, Child, ChildSpec, Context, Declare, Failure, Supervisor};
-/// # use supervise_core::{EscalationsDecidedBy, FailuresDecidedBy};
+/// # use supervise_core::{EscalationsDecidedBy, HandlersOfOneImplBlockDecidedBy};
 ///
 /// struct Reader;
 /// # impl Supervisor for Reader {
@@ -46,7 +45,7 @@ use crate::supervision::{ChildInfo, ChildSpec, RestartType, Strategy};
 /// #         Ok(())
 /// #     }
 /// # }
-/// # impl<P> FailuresDecidedBy<P> for Reader {}
+/// # impl<P> HandlersOfOneImplBlockDecidedBy<P> for Reader {}
 /// # impl<P> EscalationsDecidedBy<P> for Reader {}
 ///
 /// struct Library {
@@ -339,7 +338,7 @@ impl<'a, P> Declare<'a, P> {
         field: impl FnOnce(&mut P) -> &mut Child<A>,
         make: impl FnOnce(&mut P) -> Props<A, C, T>,
     ) where
-        A: Actor + FailuresDecidedBy<P>,
+        A: Actor + HandlersOfOneImplBlockDecidedBy<P>,
         C: DecidedBy<P>,
         T: EscalationsDecidedBy<P>,
     {

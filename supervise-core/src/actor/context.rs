@@ -15,13 +15,15 @@ use crate::actor::actor_timers::{ActorTimers, TimerKey};
 use crate::actor::cell::{Cell, NewName, SpawnError, System};
 use crate::actor::configuration::Configuration;
 use crate::actor::control::Control;
-use crate::actor::definition::{
-    Actor, Built, DecidedBy, EscalationsDecidedBy, FailuresDecidedBy, NeverRestarts, RefOf, SupervisedBy,
-};
+use crate::actor::definition::{Actor, Built, RefOf};
 use crate::actor::envelope::MessageFor;
 use crate::actor::factory::Factory;
+use crate::actor::parent_check::{
+    DecidedBy, EscalationsDecidedBy, HandlersOfOneImplBlockDecidedBy, NeverRestarts, SupervisedBy,
+};
 use crate::actor::props::{GivesProps, Props};
 use crate::actor::reply::{BatchSlot, ErasedSlot};
+use crate::actor::reported_at::ReportedAt;
 use crate::actor::request::AskError;
 use crate::actor::system::ActorSystem;
 use crate::actor::waits_for;
@@ -31,6 +33,9 @@ use crate::failure::Failure;
 use crate::supervision::Protocol;
 
 /// Gives a handler or hook access to its own actor: its ref, its parent, its children, its timers and its watches.
+///
+/// If rustc says "expected a type, found a trait" (E0782) at `Context<Self>`, another `Context` has been imported by name, such as that of
+/// `anyhow`. Import that trait without its name, `use anyhow::Context as _;`, and its method `context` still works.
 pub struct Context<A: Actor> {
     cell: Arc<Cell<A::Message>>,
     /// The asker of the message that is being handled.
@@ -176,8 +181,8 @@ impl<A: Actor> Context<A> {
     where
         F: Factory<Product = B> + Send + 'static, // `|| Worker::new()`; `ctx` comes in `#[pre_start] fn begin(&mut self, ctx: ..)`
         B: Built,
-        B::Actor: SupervisedBy<A>,
-        B::Cause: DecidedBy<A>,
+        ReportedAt<F, B::Actor>: SupervisedBy<A>,
+        ReportedAt<F, B::Cause>: DecidedBy<A>,
     {
         self.spawn_named(NewName::Given(name.as_ref()), Props::new(factory))
     }
@@ -191,8 +196,8 @@ impl<A: Actor> Context<A> {
     where
         F: Factory<Product = B> + Send + 'static, // `|| Worker::new()`; `ctx` comes in `#[pre_start] fn begin(&mut self, ctx: ..)`
         B: Built,
-        B::Actor: SupervisedBy<A>,
-        B::Cause: DecidedBy<A>,
+        ReportedAt<F, B::Actor>: SupervisedBy<A>,
+        ReportedAt<F, B::Cause>: DecidedBy<A>,
     {
         self.spawn_named(NewName::MadeUp, Props::new(factory))
     }
@@ -202,15 +207,13 @@ impl<A: Actor> Context<A> {
     /// # Errors
     ///
     /// As [`spawn`](Self::spawn).
-    pub fn spawn_with<C, E, T>(
-        &mut self,
-        name: impl AsRef<str>,
-        props: impl GivesProps<Actor = C, Cause = E, Table = T>,
-    ) -> Result<RefOf<C>, SpawnError>
+    pub fn spawn_with<P, C, E, T>(&mut self, name: impl AsRef<str>, props: P) -> Result<RefOf<C>, SpawnError>
     where
-        C: Actor + FailuresDecidedBy<A>,
-        T: EscalationsDecidedBy<A>,
-        E: DecidedBy<A>,
+        P: GivesProps<Actor = C, Cause = E, Table = T>,
+        C: Actor,
+        ReportedAt<P, C>: HandlersOfOneImplBlockDecidedBy<A>,
+        ReportedAt<P, T>: EscalationsDecidedBy<A>,
+        ReportedAt<P, E>: DecidedBy<A>,
     {
         self.spawn_named(NewName::Given(name.as_ref()), props.props())
     }
@@ -287,12 +290,11 @@ impl<A: Actor> Context<A> {
     /// is called for each tick, on this actor's turn, as in `|| FeedMessage::Poll`. The next tick comes only
     /// when the last one has been handled. So an actor that is slower than its timer, or suspended, skips
     /// ticks.
-    pub fn start_periodic_timer<M: MessageFor<A>>(
-        &mut self,
-        key: impl Into<TimerKey>,
-        interval: Duration,
-        mut message: impl FnMut() -> M + Send + 'static,
-    ) {
+    pub fn start_periodic_timer<F, M>(&mut self, key: impl Into<TimerKey>, interval: Duration, mut message: F)
+    where
+        F: FnMut() -> M + Send + 'static,
+        ReportedAt<F, M>: MessageFor<A>,
+    {
         self.timers().start_every(key.into(), interval, move || message().into_message());
     }
 

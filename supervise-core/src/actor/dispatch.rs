@@ -33,6 +33,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::mem::take;
+use std::ops::Deref;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -48,7 +49,7 @@ use self::run_queues::Taken;
 use crate::actor::cell::AnyCell;
 use crate::actor::system::SystemCore;
 use crate::actor::waits_for;
-use crate::base::{UserValue, contained, drop_contained};
+use crate::base::{Payload, UserValue, contained, drop_contained};
 use crate::failure::Failure;
 use crate::observe;
 
@@ -82,6 +83,7 @@ impl Task {
     /// turn. Returns whether the cell is queued again.
     #[inline]
     fn turn(mut self, parked: impl FnOnce(&dyn AnyCell)) -> bool {
+        // Another thread may drop the task as soon as it is parked.
         let cell = Arc::clone(self.0.as_mut().project().cell);
         #[cfg(feature = "testkit")]
         let active = Arc::clone(&cell);
@@ -90,6 +92,27 @@ impl Task {
         let job = self.0.as_mut().project();
         let (cell, polled) =
             waits_for::during(cell, || contained(|| job.body.poll(&mut TaskContext::from_waker(job.waker))));
+        self.put_away(cell, polled, parked)
+    }
+
+    /// Like [`turn`](Self::turn), for a caller that keeps the cell.
+    #[inline]
+    fn turn_of(mut self, cell: &(dyn AnyCell + 'static), parked: impl FnOnce(&dyn AnyCell)) -> bool {
+        if waits_for::KNOWN {
+            return self.turn(parked);
+        }
+        let job = self.0.as_mut().project();
+        let polled = contained(|| job.body.poll(&mut TaskContext::from_waker(job.waker)));
+        self.put_away(cell, polled, parked)
+    }
+
+    #[inline]
+    fn put_away(
+        self,
+        cell: impl Deref<Target = dyn AnyCell>,
+        polled: Result<Poll<()>, Payload>,
+        parked: impl FnOnce(&dyn AnyCell),
+    ) -> bool {
         match polled {
             Ok(Poll::Pending) => {
                 if let Err(again) = cell.park(self) {
@@ -293,13 +316,13 @@ impl Dispatcher {
 
     /// Gives a task its turn on an asker's stack, for the asker's own message, unless too many turns are on this stack
     /// already.
-    pub(crate) fn run_inline(&self, task: Task, system: &SystemCore) {
+    pub(crate) fn run_inline(&self, task: Task, cell: &(dyn AnyCell + 'static)) {
         if NESTED.get() == DEPTH {
             return self.ready(task);
         }
         // The asker may run on another runtime, or on none.
-        let runtime = (HERE.get().0 != self.address()).then(|| system.runtime().enter());
-        let _again = nested(Extent::Inline, || task.turn(|cell| self.discard_if_gone(cell)));
+        let runtime = (HERE.get().0 != self.address()).then(|| cell.core().system.runtime().enter());
+        let _again = nested(Extent::Inline, || task.turn_of(cell, |cell| self.discard_if_gone(cell)));
         drop(runtime);
     }
 
@@ -311,8 +334,8 @@ impl Dispatcher {
 
     /// Gives the task of an idle supervisor its turn on the stack of its child's turn, so that the child has the answer to its
     /// failure without another turn.
-    pub(crate) fn run_supervisor(&self, task: Task) {
-        let _again = nested(Extent::Supervision, || task.turn(|cell| self.discard_if_gone(cell)));
+    pub(crate) fn run_supervisor(&self, task: Task, cell: &(dyn AnyCell + 'static)) {
+        let _again = nested(Extent::Supervision, || task.turn_of(cell, |cell| self.discard_if_gone(cell)));
     }
 
     /// Whether a task that this turn makes ready would get the next turn.
@@ -399,33 +422,41 @@ impl Dispatcher {
         BUDGET_LEFT.set(BUDGET);
         // Once is enough, because a task that arrives later wakes this carrier.
         let rest = MADE_READY.with_borrow_mut(|tasks| queue.take_all(tasks, cx));
-        let poll = loop {
+        let spent = loop {
             match MADE_READY.with_borrow_mut(VecDeque::pop_front) {
                 Some(task) => {
                     // The runtime cannot go away while its only thread is here.
                     let _again = task.turn(|_| {});
                 }
-                None => break rest,
+                None => break false,
             }
             if turn_spends_the_budget() {
                 cx.waker().wake_by_ref();
-                break Poll::Pending;
+                break true;
             }
         };
         HERE.set(outer);
         EXTENT.set(outer_extent);
-        // The budget is spent.
+        if spent {
+            Self::give_back(queue);
+        }
+        if let Some(tasks) = outer_ready {
+            MADE_READY.set(tasks);
+        }
+        if spent { Poll::Pending } else { rest }
+    }
+
+    /// Returns the tasks that the carrier of a current-thread runtime did not get to.
+    #[cold]
+    fn give_back(queue: &OnlyQueue<Task>) {
         let refused = MADE_READY.with_borrow_mut(|tasks| {
             if !tasks.is_empty() {
                 queue.give_back(tasks);
             }
+            // An empty queue keeps its memory.
             if tasks.is_empty() { None } else { Some(take(tasks)) }
         });
         refused.into_iter().flatten().for_each(discard);
-        if let Some(tasks) = outer_ready {
-            MADE_READY.set(tasks);
-        }
-        poll
     }
 
     /// One poll of the carrier of a current-thread runtime while its thread ends and [`MADE_READY`] is gone.

@@ -21,9 +21,11 @@ mod extensions;
 mod factory;
 mod guardian;
 mod held_up;
+mod parent_check;
 mod props;
 mod protocol_ref;
 mod reply;
+mod reported_at;
 mod request;
 mod rules;
 #[cfg(feature = "durable")]
@@ -51,24 +53,25 @@ pub(crate) use self::control::Control;
 pub use self::death_watch::{AnyActor, Terminated};
 #[cfg(feature = "durable")]
 pub use self::definition::Durable;
-pub use self::definition::{
-    Actor, Built, DEFAULT_STOP_TIMEOUT, DecidedBy, Decides, DecidesAll, DecidesUnasked, DeclarationDecidedBy,
-    EscalatedErrorDecidedBy, EscalationsDecidedBy, FactoryErrorDecidedBy, FailsWith, FailuresDecidedBy,
-    InitializationFailed, NeverFails, NeverRestarts, RefOf, Ruled, SupervisedBy, Supervisor, WatchableBy, Watches,
-    WatchesAny,
-};
+pub use self::definition::{Actor, Built, DEFAULT_STOP_TIMEOUT, FailsWith, NeverFails, RefOf, Ruled, Supervisor};
 pub(crate) use self::description::ActorDescription;
 pub use self::description::{ActorType, DeciderTable, Rule};
 pub use self::end_reason::EndReason;
 pub use self::envelope::{ByHand, ByRequest, Envelope, MessageFor, ReplySlot};
 pub use self::factory::Factory;
 pub(crate) use self::guardian::Guardian;
+pub use self::parent_check::{
+    DecidedBy, Decides, DecidesAll, DecidesUnasked, DeclarationDecidedBy, EscalatedErrorDecidedBy,
+    EscalationsDecidedBy, FactoryErrorDecidedBy, HandlersOfOneImplBlockDecidedBy, InitializationFailed,
+    NeverRestarts, SupervisedBy, WatchableBy, Watches, WatchesAny,
+};
 pub use self::props::{GivesProps, Props, SpentInstance};
 pub use self::protocol_ref::{Behind, ProtocolRef};
 pub use self::reply::{Answer, Reply, ReplyTo};
 pub(crate) use self::reply::{BatchSlot, answer, drop_because, typed};
 #[cfg(feature = "remote")]
 pub(crate) use self::reply::{ErasedSlot, is_abandoned};
+pub use self::reported_at::{ReportAt, ReportedAt};
 pub use self::request::{
     Ask, AskError, AskTimeout, AskWithin, AwaitedInAnAsyncBlock, CircuitOpen, Ordinary, Request, SendError,
     SendErrorReason, Transient,

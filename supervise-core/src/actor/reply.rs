@@ -191,6 +191,14 @@ impl<T: Send + 'static> ReplyTo<T> {
         }
     }
 
+    /// From now on, the asker waits for the next delivery of a message that fails. Rule 19.5.
+    #[cold]
+    pub(crate) fn becomes_patient(&self) {
+        if let Some(slot) = &self.0 {
+            slot.becomes_patient();
+        }
+    }
+
     pub(crate) fn erase(mut self) -> Option<Arc<dyn ErasedSlot>> {
         let slot = self.0.take()?;
         slot.tie.seen();
@@ -325,6 +333,14 @@ impl<T> Slot<T> {
             if let Some(waker) = waker {
                 verdict.awaited_by(waker);
             }
+        }
+    }
+
+    #[cold]
+    fn becomes_patient(&self) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if let SlotState::Empty(waker) = &mut *state {
+            *state = SlotState::Patient(waker.take());
         }
     }
 

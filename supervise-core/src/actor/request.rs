@@ -40,6 +40,9 @@ use crate::observe::DeadLetterReason;
 /// waits for room in a bounded mailbox, and [`timeout`](Self::timeout) bounds an ask in time. Dropping a request sends
 /// nothing.
 ///
+/// If rustc says that the `?` operator cannot be applied to a `Request` (E0277), the `.await` before it is missing: write
+/// `r.fetch(id).await?` to ask, or `r.fetch(id).tell()?` to send.
+///
 /// `K` is [`Transient`] for a handler with `#[handler(transient)]`, whose messages a durable mailbox does not store.
 #[must_use = "nothing has been sent yet: `.await` it to ask, or `.tell()` it to send, as in `let _ = r.fetch(id).tell();`"]
 pub struct Request<'a, A: Actor, T, K = Ordinary> {
@@ -91,7 +94,8 @@ impl<A: Actor, T, K> Request<'_, A, T, K> {
 
     /// If the message makes the actor fail and is delivered again after the restart (`#[handler(redeliver = N)]`), the ask
     /// waits for that delivery. If there is no further delivery, it fails with the last failure. Without `retried`, the asker
-    /// gets the first failure at once. Has no effect on a request that is told.
+    /// gets the first failure at once. With [`reply_to`](Self::reply_to) it holds for the asker whose slot is handed on. Has no effect on a
+    /// request that is told.
     /// Rule [19.5](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-19.5).
     pub fn retried(mut self) -> Self {
         self.how = How::Retried;
@@ -175,7 +179,7 @@ impl<'a, A: Actor, T: Send + 'static, K> Request<'a, A, T, K> {
     /// Rule [19.2](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-19.2).
     pub fn reply_to(mut self, reply: ReplyTo<T>) {
         let asked = reply.is_asked();
-        (self.attach)(&mut self.message, reply);
+        self.hand_on(reply);
         #[cfg(feature = "durable")]
         if const { A::DURABLE.is_some() } {
             return self.to.reply_to_stored(self.message);
@@ -192,7 +196,7 @@ impl<'a, A: Actor, T: Send + 'static, K> Request<'a, A, T, K> {
     ///
     /// If the future is dropped before it completes, nothing was sent, and the asker gets [`AskError::Unanswered`].
     pub fn send_reply_to(mut self, reply: ReplyTo<T>) -> impl Future<Output = ()> + use<'a, A, T, K> {
-        (self.attach)(&mut self.message, reply);
+        self.hand_on(reply);
         let Self { to, message, .. } = self;
         async move {
             #[cfg(feature = "durable")]
@@ -203,6 +207,14 @@ impl<'a, A: Actor, T: Send + 'static, K> Request<'a, A, T, K> {
                 cannot_hand_on(to, refused);
             }
         }
+    }
+
+    /// Puts the slot of another message's asker into this one.
+    fn hand_on(&mut self, reply: ReplyTo<T>) {
+        if self.how == How::Retried {
+            reply.becomes_patient();
+        }
+        (self.attach)(&mut self.message, reply);
     }
 
     /// Makes the reply slot. The reply wakes `asker`, unless another task polls the answer first.

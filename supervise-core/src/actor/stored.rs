@@ -15,6 +15,8 @@ mod ticketed;
 pub(in crate::actor) use self::recipient::{attach, decoded, retries};
 pub use self::request::Asking;
 pub use self::request::Keyed;
+#[cfg(feature = "remote")]
+pub(in crate::actor) use self::request::tell_when_room;
 pub(in crate::actor) use self::request::{asking, poll_send};
 pub use self::sender::Sender;
 pub(in crate::actor) use self::spawn::{claim, give_up, reserve};

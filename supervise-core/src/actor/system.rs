@@ -219,13 +219,20 @@ impl ActorSystem {
         self.core.observer.start_spans(level, asks_as_children);
     }
 
-    /// From now on, one in `one_in` messages is timed at each actor that is spawned or [told](crate::Glimpse::time_next) to, or
-    /// none if that is 0. Rule
+    /// From now on, one in `one_in` messages is timed at each actor that is spawned or [told](crate::Glimpse::time_next) to. If this is
+    /// called again, the last number counts. Rule
     /// [24.6](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-24.6).
     #[cfg(feature = "timing")]
     #[doc(hidden)]
-    pub fn time_messages(&self, one_in: u32) {
-        self.core.observer.time_messages(one_in);
+    pub fn begin_timing(&self, one_in: u32) {
+        self.core.observer.begin_timing(one_in);
+    }
+
+    /// Undoes one [`begin_timing`](Self::begin_timing). When all are undone, no message is timed.
+    #[cfg(feature = "timing")]
+    #[doc(hidden)]
+    pub fn end_timing(&self) {
+        self.core.observer.end_timing();
     }
 
     /// How long messages waited and were handled, by type and handler, since messages were first timed.

@@ -3,8 +3,9 @@
 //! What a table decides and what it escalates is known at compile time, through [`Decides`], [`DecidesAll`] and
 //! [`EscalationsDecidedBy`]. Rule 3.8.
 
-use crate::actor::definition::{Decides, DecidesAll, EscalationsDecidedBy, NeverRestarts, Ruled};
+use crate::actor::definition::Ruled;
 use crate::actor::description::{DeciderTable, Rule};
+use crate::actor::parent_check::{Decides, DecidesAll, EscalationsDecidedBy, NeverRestarts};
 use crate::failure::Failure;
 use crate::supervision::{ChildInfo, Directive, Strategy, default_decider, stopping_decider};
 

@@ -91,8 +91,13 @@ impl ActorPath {
     /// If the name is invalid, see [`InvalidName`].
     pub fn child(&self, name: &str) -> Result<Self, InvalidName> {
         check_element(name)?;
+        Ok(self.below(name))
+    }
+
+    /// The path of a child. Does not check its name.
+    pub(crate) fn below(&self, name: &str) -> Self {
         let separator = if self.local() == "/" { "" } else { "/" };
-        Ok(Self { text: format!("{}{separator}{name}", self.text).into(), local: self.local })
+        Self { text: [&self.text, separator, name].concat().into(), local: self.local }
     }
 }
 

@@ -22,7 +22,7 @@ use crate::supervision;
 
 #[cfg(feature = "tracing")]
 pub(crate) use self::text::one_line;
-pub(crate) use self::text::{cut, text_of};
+pub(crate) use self::text::{cut, text_of, with_text};
 
 /// Why an actor failed. It is cheap to clone, and all clones share the cause.
 ///

@@ -171,12 +171,13 @@ fn an_escalation_through_any_number_of_levels_adds_nothing() {
                 above.spawn(&ActorName::from("child"), |_, _| 1).unwrap();
                 let report =
                     SystemMessage::Failed { child: ChildId(0), cause: failure.clone(), restarts: 0, runs: 1 };
-                step(&mut above, Input::Message(report));
+                let asked = step(&mut above, Input::Message(report)).pop();
+                let Some(Effect::Decide(_, cause)) = asked else { panic!("it is decided") };
                 failure.escalated(|| ActorPath::from_elements("deep", [&*level.to_string()].into_iter()));
                 let strategy = Strategy::one_for_one();
                 let verdict = Ok(Directive::Escalate);
                 let ruling = Ruling { verdict, strategy: &strategy, now: Time::ZERO, draw: 0.0, heard: true };
-                let effects = step(&mut above, Input::Decided(&ruling));
+                let effects = step(&mut above, Input::Decided(cause, &ruling));
                 let up = effects.into_iter().find_map(|effect| match effect {
                     Effect::Report { cause, .. } => Some(cause),
                     _ => None,

@@ -1,5 +1,6 @@
 //! A failure in words: its text and those of its causes, each once.
 
+use std::cell::Cell;
 use std::error::Error;
 use std::fmt::{self, Display, Write};
 
@@ -12,53 +13,90 @@ const MOST_CAUSES: usize = 32;
 /// How many bytes are written of the text of one error, however long it is.
 const MOST_BYTES: usize = 16 * 1024;
 
+/// The largest buffer that is kept, in bytes.
+const KEPT: usize = 1024;
+
+thread_local! {
+    static BUFFER: Cell<String> = const { Cell::new(String::new()) };
+}
+
 /// The text of a failure and of its causes, in one line. Many errors already include the text of their source. So a cause is
 /// left out if the text so far ends with it. If a `Display` panics, the text names the type instead.
 ///
 /// This runs user code, so no lock may be held.
 pub(crate) fn text_of(failure: &Failure) -> String {
-    let mut text = shown(failure).unwrap_or_else(|| failure.type_name().to_owned());
+    let mut text = String::new();
+    write_text(failure, &mut text);
+    text
+}
+
+/// Passes the [text](text_of) on, in a buffer that this thread reuses.
+///
+/// This runs user code, so no lock may be held.
+pub(crate) fn with_text<T>(failure: &Failure, code: impl FnOnce(&str) -> T) -> T {
+    // The thread-local is missing only while the thread ends.
+    let mut text = BUFFER.try_with(Cell::take).unwrap_or_default();
+    write_text(failure, &mut text);
+    let result = code(&text);
+    if text.capacity() <= KEPT {
+        text.clear();
+        let _late = BUFFER.try_with(|buffer| buffer.set(text));
+    }
+    result
+}
+
+fn write_text(failure: &Failure, text: &mut String) {
+    if !shows(failure, text) {
+        text.clear();
+        text.push_str(failure.type_name());
+    }
     let mut source = contained(|| failure.source()).ok().flatten();
     for _ in 0..MOST_CAUSES {
-        let Some(error) = source else { return text };
-        match shown(error) {
-            Some(cause) if text.ends_with(&cause) => {}
-            Some(cause) => text = text + ": " + &cause,
-            None => text += ": (a cause whose `Display` panicked)",
+        let Some(error) = source else { return };
+        let mut cause = String::new();
+        if !shows(error, &mut cause) {
+            text.push_str(": (a cause whose `Display` panicked)");
+        } else if !text.ends_with(&cause) {
+            text.extend([": ", &cause]);
         }
         source = contained(|| error.source()).ok().flatten();
     }
     if source.is_some() {
-        text = format!("{text}: and further causes (only the first {MOST_CAUSES} are written)");
+        text.extend([": and further causes (only the first ", &MOST_CAUSES.to_string(), " are written)"]);
     }
-    text
 }
 
-fn shown(error: &dyn Error) -> Option<String> {
-    contained(|| one_line(error)).ok().flatten()
+/// Writes the text of one error, and returns whether that could be done.
+fn shows(error: &dyn Error, text: &mut String) -> bool {
+    contained(|| write_line(error, text)).unwrap_or(false)
 }
 
 /// A user's text as a part of one line. `None` if it cannot be shown.
 ///
 /// This runs user code, so no lock may be held.
+#[cfg(feature = "tracing")]
 pub(crate) fn one_line(text: &(impl Display + ?Sized)) -> Option<String> {
-    let mut line = OneLine { text: String::new(), is_cut: false };
-    match write!(line, "{text}") {
-        Ok(()) => Some(line.text),
-        Err(fmt::Error) if line.is_cut => {
-            Some(line.text + " (only the first " + &(MOST_BYTES / 1024).to_string() + " KiB are written)")
-        }
-        Err(fmt::Error) => None,
+    let mut line = String::new();
+    write_line(text, &mut line).then_some(line)
+}
+
+/// Writes a user's text as a part of one line into an empty buffer, and returns whether that could be done.
+fn write_line(text: &(impl Display + ?Sized), line: &mut String) -> bool {
+    let mut line = OneLine { text: line, is_cut: false };
+    let written = write!(line, "{text}").is_ok();
+    if line.is_cut {
+        line.text.extend([" (only the first ", &(MOST_BYTES / 1024).to_string(), " KiB are written)"]);
     }
+    written || line.is_cut
 }
 
 /// Writes control characters and line separators as Rust does in a literal, and refuses to become too long.
-struct OneLine {
-    text: String,
+struct OneLine<'a> {
+    text: &'a mut String,
     is_cut: bool,
 }
 
-impl Write for OneLine {
+impl Write for OneLine<'_> {
     fn write_str(&mut self, part: &str) -> fmt::Result {
         // Most texts need no look at each character.
         if self.text.len() + part.len() <= MOST_BYTES && part.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
@@ -91,6 +129,8 @@ pub(crate) fn cut(text: &str, most: usize) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use allocation_counter::measure;
+
     use super::*;
 
     #[derive(Debug, thiserror::Error)]
@@ -128,6 +168,15 @@ mod tests {
         let long = text_of(&Failure::other("ä".repeat(10_000_000)));
         assert!(long.len() < MOST_BYTES + 100, "{}", long.len());
         assert!(long.ends_with("ä (only the first 16 KiB are written)"));
+    }
+
+    #[test]
+    fn a_text_that_is_only_passed_on_allocates_nothing_the_second_time() {
+        let [first, second] = ["refused", "lost"].map(|text| Failure::new(*layers(&[text]).expect("a layer")));
+        let again = |failure: &Failure| with_text(failure, |_| with_text(failure, str::to_owned));
+        assert_eq!((again(&first), again(&second)), ("refused".to_owned(), "lost".to_owned()));
+        let length = |failure: &Failure| with_text(failure, str::len);
+        assert_eq!(measure(|| assert_eq!(length(&first) + length(&second), 11)).count_total, 0);
     }
 
     #[test]

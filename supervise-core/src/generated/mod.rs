@@ -24,8 +24,8 @@ use std::marker::PhantomData;
 
 use crate::actor::{
     Actor, ActorRef, ActorType, Built, Child, Context, DecidedBy, Declare, Envelope, EscalationsDecidedBy,
-    Factory, FailuresDecidedBy, GivesProps, Guardian, Props, RefOf, ReplySlot, ReplyTo, Request, SupervisedBy,
-    Supervisor, TypedRef, answer, typed,
+    Factory, GivesProps, Guardian, HandlersOfOneImplBlockDecidedBy, Props, RefOf, ReplySlot, ReplyTo, Request,
+    SupervisedBy, Supervisor, TypedRef, answer, typed,
 };
 use crate::base::drop_contained;
 use crate::failure::Failure;
@@ -380,7 +380,7 @@ pub fn declare_with<P, A, C, T>(
     field: impl FnOnce(&mut P) -> &mut Child<A>,
     props: Props<A, C, T>,
 ) where
-    A: Actor + FailuresDecidedBy<P>,
+    A: Actor + HandlersOfOneImplBlockDecidedBy<P>,
     C: DecidedBy<P>,
     T: EscalationsDecidedBy<P>,
 {

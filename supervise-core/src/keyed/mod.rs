@@ -67,7 +67,7 @@ impl<K: Hash + Eq + Display + Send + Sync + 'static> ChildKey for K {}
 /// ```
 /// use std::time::Duration;
 /// use supervise_core::{Actor, ActorRef, ActorSystem, Children, Context, Failure, Supervisor};
-/// # use supervise_core::{EscalationsDecidedBy, FailuresDecidedBy, ReplyTo, Request};
+/// # use supervise_core::{EscalationsDecidedBy, HandlersOfOneImplBlockDecidedBy, ReplyTo, Request};
 ///
 /// struct Session { customer: u64, orders: u32 }
 /// # struct Order(ReplyTo<u32>);
@@ -80,7 +80,7 @@ impl<K: Hash + Eq + Display + Send + Sync + 'static> ChildKey for K {}
 /// #         Ok(())
 /// #     }
 /// # }
-/// # impl<P> FailuresDecidedBy<P> for Session {}
+/// # impl<P> HandlersOfOneImplBlockDecidedBy<P> for Session {}
 /// # impl<P> EscalationsDecidedBy<P> for Session {}
 /// # fn order(to: &ActorRef<Session>) -> Request<'_, Session, u32> {
 /// #     Request::new(to, Order(ReplyTo::nowhere()), |message, reply| message.0 = reply)
@@ -134,7 +134,7 @@ impl<K: ChildKey, C: Actor> Children<K, C> {
     }
 
     /// Returns the child of this key, and creates it if there is no such child. Returns at once and can be called from any
-    /// thread.
+    /// thread. The ref is in a `Result`: write `self.sessions.get_or_spawn(customer)?.order(item).await?`.
     ///
     /// If the child is ending because it was stopped, through a ref or by its parent, messages that are sent from now on wait
     /// for its successor (rule [18.5](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-18.5)).

@@ -38,8 +38,8 @@ use super::template::{Blueprint, SharedFactory, Template};
 use super::{BlueprintUnder, Decider, decider, system_time};
 use crate::actor::{
     Actor, ActorRef, AskError, Context, DeciderTable, DecidesAll, DecidesUnasked, DefaultTable, EndReason,
-    EscalationsDecidedBy, FailuresDecidedBy, NeverFails, Props, RefOf, Ruled, SpawnError, StoppingTable,
-    SupervisionTable, Supervisor, Terminated, TypedRef, Unchecked, Visit, drop_because,
+    EscalationsDecidedBy, HandlersOfOneImplBlockDecidedBy, NeverFails, Props, RefOf, Ruled, SpawnError,
+    StoppingTable, SupervisionTable, Supervisor, Terminated, TypedRef, Unchecked, Visit, drop_because,
 };
 use crate::base::UserValue;
 use crate::failure::Failure;
@@ -525,7 +525,7 @@ impl<C: Actor> Actor for BackoffSupervisor<C> {
     }
 }
 
-impl<C: Actor, P: DecidesUnasked<SpawnError>> FailuresDecidedBy<P> for BackoffSupervisor<C> {}
+impl<C: Actor, P: DecidesUnasked<SpawnError>> HandlersOfOneImplBlockDecidedBy<P> for BackoffSupervisor<C> {}
 impl<C: Actor, P: DecidesAll> EscalationsDecidedBy<P> for BackoffSupervisor<C> {}
 
 /// A delayed start. Dropping this cancels it.

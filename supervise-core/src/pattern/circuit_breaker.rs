@@ -33,8 +33,8 @@ use super::template::Template;
 use super::{Blueprint, BlueprintUnder, Decider, decider};
 use crate::actor::{
     Actor, ActorRef, AskError, CircuitOpen, Context, DeciderTable, DecidesAll, DecidesUnasked, DefaultTable,
-    EscalationsDecidedBy, FailuresDecidedBy, NeverFails, Props, Ruled, SpawnError, SupervisionTable, Supervisor,
-    Terminated, drop_because,
+    EscalationsDecidedBy, HandlersOfOneImplBlockDecidedBy, NeverFails, Props, Ruled, SpawnError, SupervisionTable,
+    Supervisor, Terminated, drop_because,
 };
 use crate::failure::Failure;
 use crate::mailbox::MailboxKind;
@@ -360,7 +360,7 @@ impl<C: Actor> Actor for CircuitBreaker<C> {
     }
 }
 
-impl<C: Actor, P: DecidesUnasked<SpawnError>> FailuresDecidedBy<P> for CircuitBreaker<C> {}
+impl<C: Actor, P: DecidesUnasked<SpawnError>> HandlersOfOneImplBlockDecidedBy<P> for CircuitBreaker<C> {}
 impl<C: Actor, P: DecidesAll> EscalationsDecidedBy<P> for CircuitBreaker<C> {}
 
 impl<C: Actor> fmt::Debug for CircuitBreaker<C> {

@@ -15,7 +15,7 @@ use crate::actor::{Actor, Ask, AskError, Request};
 /// ```
 /// use supervise_core::pattern::first_answer;
 /// # use supervise_core::{Actor, ActorRef, ActorSystem, Context, Failure, ReplyTo, Request, Supervisor};
-/// # use supervise_core::{EscalationsDecidedBy, FailuresDecidedBy};
+/// # use supervise_core::{EscalationsDecidedBy, HandlersOfOneImplBlockDecidedBy};
 /// # struct Mirror;
 /// # struct Fetch(ReplyTo<u32>);
 /// # impl Supervisor for Mirror { type Ref = ActorRef<Self>; }
@@ -26,7 +26,7 @@ use crate::actor::{Actor, Ask, AskError, Request};
 /// #         Ok(())
 /// #     }
 /// # }
-/// # impl<P> FailuresDecidedBy<P> for Mirror {}
+/// # impl<P> HandlersOfOneImplBlockDecidedBy<P> for Mirror {}
 /// # impl<P> EscalationsDecidedBy<P> for Mirror {}
 /// # fn fetch(to: &ActorRef<Mirror>) -> Request<'_, Mirror, u32> {
 /// #     Request::new(to, Fetch(ReplyTo::nowhere()), |message, reply| message.0 = reply)

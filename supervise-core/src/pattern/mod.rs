@@ -19,7 +19,7 @@
 //! use std::time::Duration;
 //! use supervise_core::pattern::{BackoffSupervisor, Pool};
 //! use supervise_core::{Actor, ActorRef, ActorSystem, Backoff, Context, Failure, ReplyTo, Request, Supervisor};
-//! # use supervise_core::{EscalationsDecidedBy, FailuresDecidedBy};
+//! # use supervise_core::{EscalationsDecidedBy, HandlersOfOneImplBlockDecidedBy};
 //!
 //! // What `#[actor]` writes for an actor with the one handler `fn double(&self, n: u32) -> u32`, in short.
 //! struct Doubler;
@@ -36,7 +36,7 @@
 //!         Ok(())
 //!     }
 //! }
-//! # impl<P> FailuresDecidedBy<P> for Doubler {}
+//! # impl<P> HandlersOfOneImplBlockDecidedBy<P> for Doubler {}
 //! # impl<P> EscalationsDecidedBy<P> for Doubler {}
 //! fn double(to: &ActorRef<Doubler>, n: u32) -> Request<'_, Doubler, u32> {
 //!     Request::new(to, Double(n, ReplyTo::nowhere()), |message, reply| message.1 = reply)

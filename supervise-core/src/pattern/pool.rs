@@ -33,7 +33,7 @@ use super::template::{Blueprint, SharedFactory, Template};
 use super::{Decider, system_time};
 use crate::actor::{
     Actor, ActorRef, AskError, Context, DeciderTable, DecidesAll, DecidesUnasked, EscalationsDecidedBy,
-    FailuresDecidedBy, RefOf, Request, Ruled, SpawnError, Supervisor, Terminated, Visit,
+    HandlersOfOneImplBlockDecidedBy, RefOf, Request, Ruled, SpawnError, Supervisor, Terminated, Visit,
 };
 use crate::base::ActorPath;
 use crate::failure::Failure;
@@ -50,6 +50,9 @@ use crate::supervision::{
 /// parent. The [default table](crate::DefaultTable), or [another one](PoolProps::supervised_by) that the compiler checks,
 /// decides the failures of its workers
 /// (rule [13.8](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-13.8)).
+///
+/// Its ref is [`supervise::pattern::PoolRef<C>`](crate::pattern::PoolRef), for example as a field of a struct:
+/// `struct Service { readers: PoolRef<Reader> }`.
 ///
 /// A pool of one worker is useful if a parent restarts all its children together, but one child may fail without
 /// affecting the others.
@@ -444,7 +447,7 @@ impl<C: Actor> Actor for Pool<C> {
     }
 }
 
-impl<C: Actor, P: DecidesUnasked<TooManyReplacements>> FailuresDecidedBy<P> for Pool<C> {}
+impl<C: Actor, P: DecidesUnasked<TooManyReplacements>> HandlersOfOneImplBlockDecidedBy<P> for Pool<C> {}
 impl<C: Actor, P: DecidesAll> EscalationsDecidedBy<P> for Pool<C> {}
 
 /// The permanent workers of a pool ended by themselves more often than its limit grants. The pool fails with it.

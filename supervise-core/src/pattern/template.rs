@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::actor::{
-    Actor, ActorRef, Built, Cell, Context, DecidedBy, EscalationsDecidedBy, FailuresDecidedBy, NewName, Props,
-    SpawnError, TypedRef,
+    Actor, ActorRef, Built, Cell, Context, DecidedBy, EscalationsDecidedBy, HandlersOfOneImplBlockDecidedBy,
+    NewName, Props, SpawnError, TypedRef,
 };
 use crate::base::UserValue;
 use crate::mailbox::MailboxKind;
@@ -85,7 +85,7 @@ pub trait BlueprintUnder<T>: Blueprint {}
 impl<B, T> BlueprintUnder<T> for B
 where
     B: Blueprint,
-    B::Actor: FailuresDecidedBy<T>,
+    B::Actor: HandlersOfOneImplBlockDecidedBy<T>,
     B::Cause: DecidedBy<T>,
     B::Table: EscalationsDecidedBy<T>,
 {

@@ -35,7 +35,7 @@ impl ActorSystem {
 /// ```
 /// use supervise_core::pattern::Topic;
 /// # use supervise_core::{Actor, ActorRef, ActorSystem, Context, Failure, ReplyTo, Request, Supervisor};
-/// # use supervise_core::{EscalationsDecidedBy, FailuresDecidedBy};
+/// # use supervise_core::{EscalationsDecidedBy, HandlersOfOneImplBlockDecidedBy};
 ///
 /// #[derive(Clone)]
 /// struct PriceChanged { cents: u32 }
@@ -50,7 +50,7 @@ impl ActorSystem {
 /// #         Ok(())
 /// #     }
 /// # }
-/// # impl<P> FailuresDecidedBy<P> for Display {}
+/// # impl<P> HandlersOfOneImplBlockDecidedBy<P> for Display {}
 /// # impl<P> EscalationsDecidedBy<P> for Display {}
 /// # fn shown(to: &ActorRef<Display>) -> Request<'_, Display, u32> {
 /// #     Request::new(to, Show::Shown(ReplyTo::nowhere()), |message, reply| *message = Show::Shown(reply))

@@ -224,6 +224,11 @@ impl ShutdownTask {
 }
 
 /// What a shutdown task may return: `()` or a `Result`.
+#[diagnostic::on_unimplemented(
+    message = "a shutdown task returns `()` or a `Result<(), E>`, not `{Self}`",
+    label = "this task returns `{Self}`",
+    note = "to drop the value of an `Ok`, end the task with `.map(drop)`: `async move {{ workers.graceful_drain(within).await.map(drop) }}`"
+)]
 pub trait TaskOutcome {
     /// Converts it into a `Result`.
     ///

@@ -131,6 +131,16 @@ pub(crate) struct Report<C> {
     pub(crate) runs: u8,
 }
 
+/// A [report](Report) that the decider is deciding. The decider has the cause.
+#[derive(Debug, Clone, PartialEq, Hash)]
+pub(crate) struct Deciding {
+    pub(crate) child: ChildId,
+    /// Whether a start or a restart failed.
+    pub(crate) initialization: bool,
+    pub(crate) restarts: u32,
+    pub(crate) runs: u8,
+}
+
 /// Whether the caller must request a child's stop, after the child was marked as stopping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
@@ -154,8 +164,8 @@ pub(crate) struct Children<R, C> {
     next: u64,
     /// Children with a smaller id were there before the supervisor's last restart began.
     pub(crate) survivors_below: ChildId,
-    /// The report that the decider is deciding.
-    pub(crate) deciding: Option<Report<C>>,
+    /// The failure that the decider is deciding.
+    pub(crate) deciding: Option<Deciding>,
     /// Restarts of any child, for limits that count per supervisor.
     pub(crate) restarts: RestartStatistics,
     /// Restarts that rules with a limit granted to any child, for limits that count per supervisor.

@@ -271,7 +271,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             Input::Message(message) => self.receive(message, effects),
             Input::Parked => self.parked(effects),
             Input::Returned(returned) => self.returned(returned, effects),
-            Input::Decided(ruling) => self.decided(ruling, effects),
+            Input::Decided(cause, ruling) => self.decided(cause, ruling, effects),
             Input::Due(Timer::Abort) => self.abort_due(effects),
             Input::Due(Timer::Restart(schedule)) => self.restart_due(schedule, effects),
         }
@@ -335,32 +335,50 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     /// Continues deferred steps, as far as possible now. The call, if one is due, comes last.
     fn continue_deferred(&mut self, effects: &mut Vec<Effect<R, C>>) {
         while !self.is_deciding() {
-            if let Some(message) = self.next_deferred_control() {
-                self.receive(message, effects);
-            } else if self.wanted.is_none()
-                && let Some(report) = self.next_deferred_failure()
-            {
-                self.child_failed(report, effects);
-            } else if let Some(resume) = self.take_deferred_resume() {
-                self.resume_children(resume, effects);
-            } else if self.out.is_none()
-                && self.wanted.is_none()
-                && let Some(pending) = self.pending.take()
-            {
-                match *pending {
-                    Pending::Restart(cause) => self.restart(cause, effects),
-                    Pending::PrepareRestart(cause) => self.prepare_restart(cause, effects),
-                    Pending::Terminate => self.begin_terminate(effects),
-                }
-            } else {
-                self.drive(effects);
-                if let Some(wanted) = self.wanted.take() {
-                    self.out = Some(wanted);
-                    effects.push(Effect::Call(self.call(wanted)));
-                }
-                break;
+            let continued = (self.deferred.is_some() && self.take_up_deferred(effects))
+                || (self.pending.is_some() && self.take_up_pending(effects));
+            if continued {
+                continue;
             }
+            self.drive(effects);
+            if let Some(wanted) = self.wanted.take() {
+                self.out = Some(wanted);
+                effects.push(Effect::Call(self.call(wanted)));
+            }
+            break;
         }
+    }
+
+    /// Takes up one deferred message, failure or resume. Returns whether there was one.
+    #[cold]
+    fn take_up_deferred(&mut self, effects: &mut Vec<Effect<R, C>>) -> bool {
+        if let Some(message) = self.next_deferred_control() {
+            self.receive(message, effects);
+        } else if self.wanted.is_none()
+            && let Some(report) = self.next_deferred_failure()
+        {
+            self.child_failed(report, effects);
+        } else if let Some(resume) = self.take_deferred_resume() {
+            self.resume_children(resume, effects);
+        } else {
+            return false;
+        }
+        true
+    }
+
+    /// Takes up the step that waits for user code, unless that is still out.
+    #[cold]
+    fn take_up_pending(&mut self, effects: &mut Vec<Effect<R, C>>) -> bool {
+        if self.out.is_some() || self.wanted.is_some() {
+            return false;
+        }
+        match self.pending.take().map(|pending| *pending) {
+            Some(Pending::Restart(cause)) => self.restart(cause, effects),
+            Some(Pending::PrepareRestart(cause)) => self.prepare_restart(cause, effects),
+            Some(Pending::Terminate) => self.begin_terminate(effects),
+            None => return false,
+        }
+        true
     }
 
     fn call(&self, wanted: Out) -> Call<C> {
@@ -381,18 +399,14 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     }
 
     fn next_deferred_control(&mut self) -> Option<SystemMessage<R, C>> {
-        if self.deferred.is_none() || self.is_waiting() || self.restart_is_under_way() {
+        if self.is_waiting() || self.restart_is_under_way() {
             return None;
         }
         self.deferred.as_mut()?.control.pop_front()
     }
 
     fn next_deferred_failure(&mut self) -> Option<Report<C>> {
-        if self.deferred.is_some() && self.decides_now() {
-            self.deferred.as_mut()?.failures.pop_front()
-        } else {
-            None
-        }
+        if self.decides_now() { self.deferred.as_mut()?.failures.pop_front() } else { None }
     }
 
     fn take_deferred_resume(&mut self) -> Option<DeferredResume> {

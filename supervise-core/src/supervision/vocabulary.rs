@@ -135,8 +135,8 @@ pub enum Input<'a, R, C> {
     Parked,
     /// The running user code returned. It was the last [`Call`](Effect::Call), or else a message handler.
     Returned(Returned<C>),
-    /// The decider answered.
-    Decided(&'a Ruling<'a, C>),
+    /// The decider answered about this cause, which was the question's.
+    Decided(C, &'a Ruling<'a, C>),
     /// A timer is due.
     Due(Timer),
 }
@@ -246,11 +246,11 @@ pub enum Effect<R, C> {
     CloseSystemLane,
     /// Report to the log and the subscribers what happened.
     Note(Note<C>),
-    /// Ask the decider about a child.
+    /// Ask the decider about a child. The cause comes back with the answer.
     Decide(ChildId, C),
     /// A permanent child ended by itself. Answer like [`Decide`](Effect::Decide), with [`Restart`](Directive::Restart),
     /// without asking the decider.
-    RestartEnded(ChildId),
+    RestartEnded(ChildId, C),
     /// Run user code.
     Call(Call<C>),
 }
@@ -360,8 +360,6 @@ pub enum Note<C> {
         child: ChildId,
         /// Why the child failed.
         cause: C,
-        /// The decider's answer. In a box, so that an effect is not larger than a message.
-        directive: Box<Directive>,
         /// The result.
         outcome: Outcome,
     },

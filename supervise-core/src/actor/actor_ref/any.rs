@@ -7,7 +7,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use super::ActorRef;
-use crate::actor::cell::{AnyCell, Cell, CellProtocol, Core, Effects, System, effects_buffer, put_back};
+use crate::actor::cell::{AnyCell, Cell, CellProtocol, Core, Effects, System, put_back, room};
 use crate::actor::control::Control;
 use crate::actor::definition::Actor;
 use crate::actor::end_reason::EndReason;
@@ -137,9 +137,9 @@ impl AnyActorRef {
 
     /// Gives this actor's protocol a command and carries out its effects, which must all be messages.
     pub(crate) fn command<T>(&self, command: impl FnOnce(&mut CellProtocol, &mut Effects) -> T) -> T {
-        let mut effects = effects_buffer();
-        let answer = command(&mut self.core().protocol(), &mut effects);
-        for effect in effects.drain(..) {
+        let mut room = room();
+        let answer = command(&mut self.core().protocol(), &mut room.effects);
+        for effect in room.effects.drain(..) {
             match effect {
                 Effect::Send(to, message) => to.send_system(message),
                 Effect::Watch(subject) => subject.send_system(System::Watch(self.clone())),
@@ -147,7 +147,7 @@ impl AnyActorRef {
                 other => unreachable!("a command has no such effect: {other:?}"),
             }
         }
-        put_back(effects);
+        put_back(room);
         answer
     }
 

@@ -18,12 +18,13 @@ use std::task::{Context as TaskContext, Poll};
 
 use tokio::time::Instant;
 
-use self::decision::{Basis, Question};
+pub(super) use self::decision::Basis;
+use self::decision::Question;
 use self::set_aside::SetAside;
 use self::slices::Rest;
 use super::run::{Interrupt, THROUGHPUT, decide_now};
 use super::user_code::WhileParked;
-use super::{Cell, Effects, Stepped, System, effects_buffer, put_back};
+use super::{Cell, Effects, Room, System, put_back, room};
 use crate::actor::actor_ref::AnyActorRef;
 use crate::actor::child::AnyDeclaration;
 use crate::actor::configuration::Configuration;
@@ -279,32 +280,43 @@ impl<A: Actor> EffectRunner<A> {
     /// caller.
     fn advance(&mut self, input: Option<Input<'_, AnyActorRef, Failure>>, drop_instance: &mut dyn FnMut()) {
         let mut about = None;
-        let (mut effects, mut basis) = match input {
+        let mut room = match input {
             Some(input) => {
-                let mut effects = effects_buffer();
-                about = self.begin_step(input, &mut effects);
-                (effects, None)
+                let mut room = room();
+                self.begin_step(input, &mut about, &mut room.effects);
+                room
             }
             None => self.take_rest(),
         };
-        let mut supervisor = None;
-        while let Some(question) = self.perform(&mut effects, basis.as_deref(), &mut supervisor, drop_instance) {
-            basis = self.answer(question, &mut about, &mut effects);
-            effects.reverse();
+        let mut nested = None;
+        while let Some(question) = self.perform(&mut room, &mut nested, drop_instance) {
+            self.answer(question, &mut about, &mut room);
+            room.effects.reverse();
         }
-        if effects.is_empty() {
-            put_back(effects);
+        if room.effects.is_empty() {
+            put_back(room);
         } else {
-            self.leave_rest(effects, basis);
+            self.leave_rest(room);
         }
-        if let Some((supervisor, report)) = supervisor {
-            decide_now(self.cell.core.system.dispatcher(), supervisor, report);
+        if let Some((task, report)) = nested
+            && let Some(supervisor) = &self.cell.core.parent
+        {
+            if A::KEEPS_REPLIES {
+                reply::beside(|| decide_now(supervisor, task, report));
+            } else {
+                decide_now(supervisor, task, report);
+            }
         }
     }
 
-    /// Gives the protocol an input. Leaves the effects in reverse order. Returns the child that the decider is asked about.
+    /// Gives the protocol an input. Leaves the effects in reverse order. Sets `about` to the child that the decider is asked about.
     #[inline]
-    fn begin_step(&mut self, input: Input<'_, AnyActorRef, Failure>, effects: &mut Effects) -> Option<ChildInfo> {
+    fn begin_step(
+        &mut self,
+        input: Input<'_, AnyActorRef, Failure>,
+        about: &mut Option<ChildInfo>,
+        effects: &mut Effects,
+    ) {
         if let Input::Returned(returned) = &input {
             self.parked = false;
             self.abort = false;
@@ -314,22 +326,20 @@ impl<A: Actor> EffectRunner<A> {
                 self.doomed_by(cause);
             }
         }
-        let Stepped { accepts, about } = self.cell.core.step(input, effects);
-        self.accepts = accepts;
+        self.accepts = self.cell.core.step(input, about, effects);
         effects.reverse();
-        about
     }
 
     /// Carries out effects until the slice of this turn is used up. The effects are in reverse order, because popping
     /// the last one costs less than draining. Returns the protocol's question, which is the last effect, if there is
-    /// one. Leaves a report to the caller if the `supervisor` can decide at once.
+    /// one. Leaves a report to the caller, for a `nested` turn of the supervisor, if that can decide at once.
     fn perform(
         &mut self,
-        effects: &mut Effects,
-        basis: Option<&Basis>,
-        supervisor: &mut Option<(Task, System)>,
+        room: &mut Room,
+        nested: &mut Option<(Task, System)>,
         drop_instance: &mut dyn FnMut(),
     ) -> Option<Question> {
+        let Room { effects, basis } = room;
         let mut question = None;
         let left = if effects.len() <= Self::FEW { 0 } else { self.begin_slice(effects.len()) };
         while effects.len() > left
@@ -337,8 +347,12 @@ impl<A: Actor> EffectRunner<A> {
         {
             match effect {
                 Effect::Decide(child, cause) => question = Some(Question::Decide(child, cause)),
-                Effect::RestartEnded(_) => question = Some(Question::RestartEnded),
-                Effect::Report { cause, restarts, runs } => *supervisor = self.report(cause, restarts, runs),
+                Effect::RestartEnded(_, cause) => question = Some(Question::RestartEnded(cause)),
+                Effect::Report { cause, restarts, runs } => {
+                    // Otherwise what follows, such as the instance's destructor, would hold the supervisor up.
+                    let is_last = effects.is_empty();
+                    *nested = self.report(cause, restarts, runs, is_last);
+                }
                 Effect::Send(to, message) => self.send(&to, message),
                 Effect::Watch(subject) => subject.send_system(System::Watch(self.me())),
                 Effect::Unwatch(subject) => subject.send_system(System::Unwatch(self.me())),
@@ -392,7 +406,7 @@ impl<A: Actor> EffectRunner<A> {
                     if matches!(note, Note::Resumed) {
                         self.resumed();
                     }
-                    self.note(note, basis);
+                    self.note(note, basis.as_ref());
                 }
                 Effect::Call(call) => self.call = Some(call),
             }
@@ -419,15 +433,16 @@ impl<A: Actor> EffectRunner<A> {
     }
 
     /// Reports a failure to the parent, which decides in a turn of its own. Returns the report and the parent's task if that turn
-    /// may begin now.
-    fn report(&self, cause: Failure, restarts: u32, runs: u8) -> Option<(Task, System)> {
+    /// may begin right after this step, of which this `is_last`.
+    fn report(&self, cause: Failure, restarts: u32, runs: u8, is_last: bool) -> Option<(Task, System)> {
         let core = &self.cell.core;
         let Some(parent) = &core.parent else {
             core.system.root_failed(&self.me(), cause);
             return None;
         };
         let report = System::Failed { child: core.id, cause, restarts, runs };
-        if core.system.dispatcher().has_nothing_before_a_supervisor()
+        if is_last
+            && core.system.dispatcher().has_nothing_before_a_supervisor()
             && let Some(task) = parent.0.take_idle()
         {
             return Some((task, report));

@@ -24,7 +24,7 @@ use crate::failure::Failure;
 pub(super) struct Retry<M> {
     pub(super) message: M,
     /// How often it may be delivered again.
-    left: u32,
+    pub(super) left: u32,
     /// How many times it was delivered.
     pub(super) deliveries: u32,
     /// The failures of its deliveries: the first one and the last ones.

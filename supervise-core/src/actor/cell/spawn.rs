@@ -38,7 +38,10 @@ impl<M: Send + 'static> Cell<M> {
         }
         Self::spawn_prepared(parent, NewName::Given(name), props, |cell| {
             cell.core.take_seat(seat);
-            let _open = cell.mailbox.put_back(waiting.drain(..).collect());
+            for message in waiting.drain(..) {
+                // Nobody can have closed it yet.
+                let _open = cell.mailbox.push_accepted(message);
+            }
         })
     }
 

@@ -6,8 +6,9 @@ use std::collections::{HashMap, HashSet};
 use super::Context;
 use crate::actor::actor_ref::{AnyActorRef, TypedRef};
 use crate::actor::cell::Core;
-use crate::actor::definition::{Actor, WatchableBy, WatchesAny};
+use crate::actor::definition::Actor;
 use crate::actor::envelope::MessageFor;
+use crate::actor::parent_check::{WatchableBy, WatchesAny};
 use crate::base::{ActorPath, UserValue};
 use crate::supervision::WatchKind;
 

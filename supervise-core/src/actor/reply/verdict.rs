@@ -129,8 +129,8 @@ pub(crate) fn dropping<T>(why: AskError, code: impl FnOnce() -> T) -> T {
     apart(Scope::Known(why), code)
 }
 
-/// Runs the code of another actor on the stack of an asker, and keeps the slots that it drops apart from
-/// those of the asker's code.
+/// Runs the code of another actor on the stack of this one's turn or of an asker, and keeps the slots that it drops apart
+/// from those of the outer code.
 pub(crate) fn beside<T>(code: impl FnOnce() -> T) -> T {
     apart(Scope::None, code)
 }

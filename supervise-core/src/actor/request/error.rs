@@ -75,6 +75,60 @@ impl<M> fmt::Debug for SendError<M> {
 impl<M> std::error::Error for SendError<M> {}
 
 /// Why an ask got no reply.
+///
+/// # Passing it on
+///
+/// If rustc says that `From<AskError>` is not implemented for your error (E0277), `?` meets an ask in a function that returns this error.
+/// Give the error a variant for it:
+///
+/// ```
+/// use supervise_core::AskError;
+///
+/// #[derive(Debug, thiserror::Error)]
+/// enum CheckoutError {
+///     #[error("the cart is empty")]
+///     EmptyCart,
+///     #[error("no answer from the payments")]
+///     NoAnswer(#[from] AskError),
+/// }
+///
+/// fn receipt(cents: u64, charged: Result<u64, AskError>) -> Result<String, CheckoutError> {
+///     if cents == 0 {
+///         return Err(CheckoutError::EmptyCart);
+///     }
+///     Ok(format!("{} cents", charged?))
+/// }
+/// # assert!(matches!(receipt(1, Err(AskError::Stopped)), Err(CheckoutError::NoAnswer(_))));
+/// ```
+///
+/// # The error of the handler
+///
+/// The error of a handler fails its actor, so the asker gets an `AskError` around it. If rustc expects an `AskError` where you match the
+/// error of the handler (E0308), look inside:
+///
+/// ```
+/// use supervise_core::AskError;
+/// # use supervise_core::Failure;
+///
+/// #[derive(Debug, thiserror::Error)]
+/// #[error("no key {0}")]
+/// struct Missing(String);
+///
+/// fn found(answer: Result<u64, AskError>) -> Result<Option<u64>, AskError> {
+///     match answer {
+///         Ok(value) => Ok(Some(value)),
+///         Err(error) => match error.failure().and_then(|failure| failure.downcast_ref::<Missing>()) {
+///             Some(_) => Ok(None),
+///             None => Err(error),
+///         },
+///     }
+/// }
+/// # assert!(matches!(found(Err(AskError::Failed(Failure::new(Missing("a".to_owned()))))), Ok(None)));
+/// # assert!(matches!(found(Err(AskError::Stopped)), Err(AskError::Stopped)));
+/// ```
+///
+/// If the error is an answer and no failure, let the handler return `Reply<Result<u64, Missing>>`. Its actor then does not fail, and the
+/// asker gets a `Result<Result<u64, Missing>, AskError>`.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum AskError {

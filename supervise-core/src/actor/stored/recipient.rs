@@ -22,6 +22,13 @@ pub(super) struct Copy<A: Actor> {
     pub(super) is_told: bool,
 }
 
+impl<A: Actor> Copy<A> {
+    /// The message of a copy that comes back.
+    pub(super) fn message_of(copy: Box<dyn Copied>) -> Option<A::Message> {
+        Some(copy.into_any().downcast::<Self>().ok()?.message)
+    }
+}
+
 impl<A: Actor> Copied for Copy<A> {
     fn refuse(self: Box<Self>, why: &AcceptError) {
         let Self { message, to, is_told } = *self;
@@ -44,7 +51,7 @@ impl<A: Actor> Copied for Copy<A> {
     }
 
     fn into_any(self: Box<Self>) -> Box<dyn Any + Send> {
-        Box::new(self.message)
+        self
     }
 }
 
@@ -71,9 +78,9 @@ impl<A: Actor> Recipient for Way<A> {
             drop_contained(copy);
             return Err(Undelivered::Gone);
         };
-        let copy = copy.and_then(|copy| copy.downcast::<A::Message>().ok());
+        let copy = copy.and_then(|copy| copy.downcast::<Copy<A>>().ok());
         let mut message = match copy {
-            Some(message) => *message,
+            Some(copy) => copy.message,
             None => decoded::<A>(&ticket).map_err(Undelivered::Undecodable)?,
         };
         if ticket.attempts() > retries::<A>(&message) {

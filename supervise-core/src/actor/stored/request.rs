@@ -57,13 +57,15 @@ impl<A: Actor> ActorRef<A> {
                 let order = HandOver { is_told: true, key, ..HandOver::new(self, outlet, encoded, message) };
                 order.at_once().map_err(|message| SendError::new(message, SendErrorReason::MailboxFull))
             }
-            Err(AcceptError::Stopped) => {
-                let lost = Lost::new(A::message_name(&message), DeadLetterReason::Stopped, false);
-                self.core().lost(lost);
-                Err(SendError::new(message, SendErrorReason::Stopped))
-            }
+            Err(AcceptError::Stopped) => Err(self.tells_nobody(message)),
             Err(_) => Err(SendError::new(message, SendErrorReason::NotAccepted)),
         }
+    }
+
+    /// The error for a message that is told to an actor which takes no more.
+    fn tells_nobody(&self, message: A::Message) -> SendError<A::Message> {
+        self.core().lost(Lost::new(A::message_name(&message), DeadLetterReason::Stopped, false));
+        SendError::new(message, SendErrorReason::Stopped)
     }
 
     /// Tells a durable actor a message with the slot of another one's asker.
@@ -80,7 +82,7 @@ impl<A: Actor> ActorRef<A> {
 struct HandOver<'a, A: Actor> {
     to: &'a ActorRef<A>,
     outlet: Arc<Outlet>,
-    kind: Arc<str>,
+    kind: &'static str,
     body: Arc<[u8]>,
     message: A::Message,
     key: Option<String>,
@@ -91,8 +93,7 @@ struct HandOver<'a, A: Actor> {
 impl<'a, A: Actor> HandOver<'a, A> {
     fn new(to: &'a ActorRef<A>, outlet: Arc<Outlet>, encoded: Encoded, message: A::Message) -> Self {
         let Encoded { kind, body } = encoded;
-        let (kind, body) = (kind.into(), body.into());
-        Self { to, outlet, kind, body, message, key: None, receipt: None, is_told: false }
+        Self { to, outlet, kind, body: body.into(), message, key: None, receipt: None, is_told: false }
     }
 
     fn into_handed_over(self) -> HandedOver {
@@ -106,8 +107,8 @@ impl<'a, A: Actor> HandOver<'a, A> {
     fn at_once(self) -> Result<(), A::Message> {
         let outlet = Arc::clone(&self.outlet);
         outlet.inbox.hand_over(self.into_handed_over()).map_err(|refused| {
-            match refused.held.back().and_then(|copy| copy.into_any().downcast().ok()) {
-                Some(message) => *message,
+            match refused.held.back().and_then(Copy::<A>::message_of) {
+                Some(message) => message,
                 None => unreachable!("it was made a few lines above"),
             }
         })
@@ -117,13 +118,9 @@ impl<'a, A: Actor> HandOver<'a, A> {
     async fn stored(mut self) -> Result<(), (AcceptError, Option<A::Message>)> {
         let (receipt, stored) = oneshot::channel();
         self.receipt = Some(receipt);
-        let back = |(why, copy): (AcceptError, Box<dyn Copied>)| {
-            let message = copy.into_any().downcast::<A::Message>().ok().map(|message| *message);
-            (why, message)
-        };
+        let back = |(why, copy): (AcceptError, Box<dyn Copied>)| (why, Copy::<A>::message_of(copy));
         if let Err((why, refused)) = self.when_room().await {
-            let message = refused.held.back().and_then(|copy| copy.into_any().downcast::<A::Message>().ok());
-            return Err((why, message.map(|message| *message)));
+            return Err((why, refused.held.back().and_then(Copy::<A>::message_of)));
         }
         // If the store does not accept the message, dropping it sends it back here.
         stored.await.map_or_else(|_| Err((AcceptError::Stopped, None)), |stored| stored.map_err(back))
@@ -136,19 +133,35 @@ impl<'a, A: Actor> HandOver<'a, A> {
 }
 
 /// Hands a message over when there is room.
-pub(super) async fn when_room(mut handed_over: HandedOver) -> Result<(), (AcceptError, HandedOver)> {
+pub(super) async fn when_room(handed_over: HandedOver) -> Result<(), (AcceptError, HandedOver)> {
     let outlet = Arc::clone(&handed_over.outlet);
+    until_handed_over(&outlet, handed_over, |handed_over| outlet.inbox.hand_over(handed_over)).await
+}
+
+/// Tries to hand something over whenever there may be room. Between two attempts it is as it was before.
+async fn until_handed_over<T>(
+    outlet: &Outlet,
+    mut waits: T,
+    hand_over: impl Fn(T) -> Result<(), T>,
+) -> Result<(), (AcceptError, T)> {
+    if !outlet.refuses() {
+        // In most cases there is room, and nothing to wait for.
+        match hand_over(waits) {
+            Ok(()) => return Ok(()),
+            Err(back) => waits = back,
+        }
+    }
     loop {
         // Both waits begin before the attempt. Otherwise room that is made in between would go unnoticed.
         let (mut fewer, mut smaller) = (pin!(outlet.has_room()), pin!(outlet.inbox.has_room()));
         fewer.as_mut().enable();
         smaller.as_mut().enable();
         if outlet.refuses() {
-            return Err((AcceptError::Stopped, handed_over));
+            return Err((AcceptError::Stopped, waits));
         }
-        match outlet.inbox.hand_over(handed_over) {
+        match hand_over(waits) {
             Ok(()) => return Ok(()),
-            Err(back) => handed_over = back,
+            Err(back) => waits = back,
         }
         poll_fn(|cx| {
             let fewer = fewer.as_mut().poll(cx).is_ready();
@@ -288,6 +301,27 @@ impl<A: Actor> ActorRef<A> {
             SendErrorReason::Stopped => self.core().end_reason().into_ask_error(),
             reason => reason.into(),
         })
+    }
+}
+
+/// Tells a durable actor when there is room. If this is dropped first, the message is dropped and nothing is stored.
+#[cfg(feature = "remote")]
+pub(in crate::actor) async fn tell_when_room<A: Actor>(
+    to: &ActorRef<A>,
+    message: A::Message,
+) -> Result<(), SendError<A::Message>> {
+    match to.way(&message) {
+        Ok(Way::Transient) => to.push_when_room(message).await,
+        Ok(Way::Stored(outlet, Encoded { kind, body })) => {
+            let body: Arc<[u8]> = body.into();
+            let attempt = |message| {
+                let (outlet, body) = (Arc::clone(&outlet), Arc::clone(&body));
+                HandOver { to, outlet, kind, body, message, key: None, receipt: None, is_told: true }.at_once()
+            };
+            until_handed_over(&outlet, message, attempt).await.map_err(|(_, message)| to.tells_nobody(message))
+        }
+        Err(AcceptError::Stopped) => Err(to.tells_nobody(message)),
+        Err(_) => Err(SendError::new(message, SendErrorReason::NotAccepted)),
     }
 }
 

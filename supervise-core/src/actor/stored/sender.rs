@@ -93,7 +93,7 @@ impl<A: Actor + Durable> Sender<A> {
         let handed_over = HandedOver {
             outlet: Arc::clone(outlet),
             owner: None,
-            kind: encoded.kind.into(),
+            kind: encoded.kind,
             body: encoded.body.into(),
             accepted_at: SystemTime::now(),
             key: key.map(Into::into),

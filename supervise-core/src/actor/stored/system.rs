@@ -33,7 +33,8 @@ impl Listener for Reporter {
             News::Quarantined { owner, queue, id, fate, kind, name, failures } => {
                 let name = name.unwrap_or("a message of another release");
                 let deliveries = u32::try_from(failures.len()).unwrap_or(u32::MAX);
-                let lost = Lost { deliveries, failures: failures.clone(), ..Lost::new(name, reason(fate), false) };
+                let lost = Lost::new(name, reason(fate), false);
+                let lost = Lost { deliveries, permitted: deliveries, failures: failures.clone(), ..lost };
                 system.dead_letter(|| (owner.clone(), None), lost);
                 events.publish(Event::Quarantined { actor: owner, queue, id, kind, fate, failures });
             }

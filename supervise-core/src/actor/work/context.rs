@@ -9,7 +9,9 @@ use super::{WorkId, Works};
 use crate::actor::actor_ref::ActorRef;
 use crate::actor::cell::SpawnError;
 use crate::actor::context::Context;
-use crate::actor::definition::{Actor, DecidedBy};
+use crate::actor::definition::Actor;
+use crate::actor::parent_check::DecidedBy;
+use crate::actor::reported_at::ReportedAt;
 use crate::actor::request::Request;
 use crate::failure::Failure;
 
@@ -159,7 +161,7 @@ impl<A: Actor> Context<A> {
     where
         F: FnMut() -> Fut + Send + 'static, // runs at each restart: `let url = url.clone(); move || poll(url.clone())`
         Fut: Future<Output: TaskOutput> + Send + 'static,
-        <Fut::Output as TaskOutput>::Cause: DecidedBy<A>,
+        ReportedAt<F, <Fut::Output as TaskOutput>::Cause>: DecidedBy<A>,
     {
         self.spawn(name, move || Task::new(factory()))
     }

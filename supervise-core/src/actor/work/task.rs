@@ -10,9 +10,8 @@ use std::pin::Pin;
 
 use crate::actor::actor_ref::ActorRef;
 use crate::actor::context::Context;
-use crate::actor::definition::{
-    Actor, DecidedBy, EscalationsDecidedBy, FailsWith, FailuresDecidedBy, NeverFails, Supervisor,
-};
+use crate::actor::definition::{Actor, FailsWith, NeverFails, Supervisor};
+use crate::actor::parent_check::{DecidedBy, EscalationsDecidedBy, HandlersOfOneImplBlockDecidedBy};
 use crate::failure::Failure;
 
 /// An actor that runs a future and stops itself when the future returns. It takes no messages.
@@ -166,6 +165,6 @@ impl<C: 'static> Context<Task<C>> {
     }
 }
 
-impl<P, C: DecidedBy<P>> FailuresDecidedBy<P> for Task<C> {}
+impl<P, C: DecidedBy<P>> HandlersOfOneImplBlockDecidedBy<P> for Task<C> {}
 
 impl<P, C> EscalationsDecidedBy<P> for Task<C> {}

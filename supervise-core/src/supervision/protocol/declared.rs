@@ -225,7 +225,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         if self.is_temporary(child) {
             self.stop_child(child, effects);
         } else {
-            self.restart_child(child, cause, pending_resumes + 1, false, effects);
+            self.restart_child(child, cause.clone(), pending_resumes + 1, false, effects);
         }
     }
 

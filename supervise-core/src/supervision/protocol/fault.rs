@@ -3,7 +3,7 @@
 use std::hash::Hash;
 
 use super::{DeferredResume, Instance, Perpetrator, Phase, Protocol};
-use crate::supervision::children::{ChildRecord, Delayed, Report};
+use crate::supervision::children::{ChildRecord, Deciding, Delayed, Report};
 use crate::supervision::directive::{ChildInfo, Directive};
 use crate::supervision::fields::Temporary;
 use crate::supervision::schedule::Answer;
@@ -138,10 +138,11 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             return Self::note(effects, Note::ReportDropped(child, report.cause));
         };
         if now && children.deciding.is_none() {
-            let cause = report.cause.clone();
-            children.deciding = Some(report);
+            let Report { cause, restarts, runs, .. } = report;
+            let initialization = cause.is_initialization();
+            children.deciding = Some(Deciding { child, initialization, restarts, runs });
             effects.push(if self.ended_unexpectedly(child) {
-                Effect::RestartEnded(child)
+                Effect::RestartEnded(child, cause)
             } else {
                 Effect::Decide(child, cause)
             });
@@ -152,36 +153,32 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     }
 
     /// Rules 3.5, 3.6 and 3.7.
-    pub(super) fn decided(&mut self, ruling: &Ruling<'_, C>, effects: &mut Vec<Effect<R, C>>) {
+    pub(super) fn decided(&mut self, cause: C, ruling: &Ruling<'_, C>, effects: &mut Vec<Effect<R, C>>) {
         debug_assert!(self.is_deciding(), "an answer without a question");
         let Some(report) = self.children.as_mut().and_then(|children| children.deciding.take()) else {
             return;
         };
         let child = report.child;
         if self.is_terminating() {
-            return Self::note(effects, Note::ReportDropped(child, report.cause));
+            return Self::note(effects, Note::ReportDropped(child, cause));
         }
         let directive = match &ruling.verdict {
             Ok(directive) => directive,
             Err(failure) => {
-                Self::note(effects, Note::DeciderFailed { child, cause: failure.clone(), about: report.cause });
+                Self::note(effects, Note::DeciderFailed { child, cause: failure.clone(), about: cause });
                 return self.fail_with_child(child, failure.clone(), effects);
             }
         };
         // The note of the decision goes before its effects, so that a reader of the log sees the cause first.
         let said = effects.len();
-        let outcome = self.answer(&report, directive, ruling, effects);
+        let heard = ruling.heard.then(|| cause.clone());
+        let (outcome, unanswered) = self.answer(&report, cause, directive, ruling, effects);
         if ruling.heard {
             self.count_in_row(child, outcome, directive, ruling);
         }
         // Neither a resume nor a restart answers the failure: the performer records that, so it is noted even without a subscriber.
-        let unanswered = matches!(
-            outcome,
-            Outcome::Escalated | Outcome::LimitEscalated | Outcome::Stopped { .. } | Outcome::LimitReached { .. }
-        );
-        if ruling.heard || unanswered {
-            let (cause, directive) = (report.cause, Box::new(*directive));
-            effects.insert(said, Effect::Note(Note::Decided { child, cause, directive, outcome }));
+        if let Some(cause) = heard.or(unanswered) {
+            effects.insert(said, Effect::Note(Note::Decided { child, cause, outcome }));
         }
     }
 
@@ -203,38 +200,45 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         history.streak.failed(settings, ruling.now, delayed);
     }
 
-    /// Carries a directive out, and returns the outcome.
+    /// Carries a directive out, and returns the outcome. Also returns the cause if no resume and no restart answers it.
     fn answer(
         &mut self,
-        report: &Report<C>,
+        report: &Deciding,
+        cause: C,
         directive: &Directive,
         ruling: &Ruling<'_, C>,
         effects: &mut Vec<Effect<R, C>>,
-    ) -> Outcome {
-        let &Report { child, ref cause, .. } = report;
+    ) -> (Outcome, Option<C>) {
+        let child = report.child;
         if self.holds_up_construction(child) && !self.retries_start(child, directive, ruling.strategy) {
             self.fail_with_child(child, cause.clone(), effects);
-            return Outcome::Escalated;
+            return (Outcome::Escalated, Some(cause));
         }
         if *directive != Directive::Escalate
             && let Some(outcome) = self.answer_otherwise(report, directive, effects)
         {
-            return outcome;
+            return (outcome, (outcome != Outcome::AlreadyAnswered).then_some(cause));
         }
         match directive {
             Directive::Escalate => {
                 self.fail_with_child(child, cause.clone(), effects);
-                Outcome::Escalated
+                (Outcome::Escalated, Some(cause))
             }
-            Directive::Resume if cause.is_initialization() => self.resume_later(report, ruling, effects),
             Directive::Resume => {
-                self.send_to(child, SystemMessage::Resume(Some(cause.clone())), effects);
-                Outcome::Resumed
+                if report.initialization {
+                    self.resume_later(report, cause, ruling, effects);
+                } else {
+                    self.send_to(child, SystemMessage::Resume(Some(cause)), effects);
+                }
+                (Outcome::Resumed, None)
             }
             Directive::Restart | Directive::RestartAfter(_) | Directive::RestartOn(_) => {
-                self.restart_children(report, directive, ruling, effects)
+                self.restart_children(report, cause, directive, ruling, effects)
             }
-            Directive::Stop => Outcome::Stopped { children: self.stop_affected(child, ruling.strategy, effects) },
+            Directive::Stop => {
+                let children = self.stop_affected(child, ruling.strategy, effects);
+                (Outcome::Stopped { children }, Some(cause))
+            }
         }
     }
 
@@ -242,11 +246,11 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     /// the child is temporary and never restarts.
     fn answer_otherwise(
         &mut self,
-        report: &Report<C>,
+        report: &Deciding,
         directive: &Directive,
         effects: &mut Vec<Effect<R, C>>,
     ) -> Option<Outcome> {
-        let &Report { child, ref cause, .. } = report;
+        let child = report.child;
         if *directive != Directive::Stop
             && let Some(earlier) = self.earlier_restart(report)
         {
@@ -254,7 +258,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             return Some(Outcome::AlreadyAnswered);
         }
         if let Some(fields) = self.fields.as_mut().filter(|fields| fields.is_temporary(child)) {
-            let answer = Temporary::answer(directive, cause.is_initialization());
+            let answer = Temporary::answer(directive, report.initialization);
             if answer != Temporary::Keep {
                 fields.mark_given_up(child);
             }
@@ -298,7 +302,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     /// The restart for an earlier failure that is about to replace the failed instance, if there is one.
     ///
     /// Rule 7.10.
-    fn earlier_restart(&self, report: &Report<C>) -> Option<EarlierRestart> {
+    fn earlier_restart(&self, report: &Deciding) -> Option<EarlierRestart> {
         let id = report.child;
         if self.fields.as_ref().is_some_and(|fields| fields.awaits_group_restart(id)) {
             return Some(EarlierRestart::OfGroup);

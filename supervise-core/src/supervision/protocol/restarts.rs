@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::{Instance, Phase, Protocol};
 use crate::supervision::Time;
 use crate::supervision::backoff::{Attempt, Backoff};
-use crate::supervision::children::{ChildRecord, Children, Delayed, Report};
+use crate::supervision::children::{ChildRecord, Children, Deciding, Delayed};
 use crate::supervision::directive::Directive;
 use crate::supervision::fields::Granted;
 use crate::supervision::restart_window::{Permit, RestartStatistics};
@@ -28,33 +28,35 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     /// escalated such a failure has an instance and keeps it.
     pub(super) fn resume_later(
         &mut self,
-        report: &Report<C>,
+        report: &Deciding,
+        cause: C,
         ruling: &Ruling<'_, C>,
         effects: &mut Vec<Effect<R, C>>,
-    ) -> Outcome {
-        let &Report { child: culprit, ref cause, runs, .. } = report;
+    ) {
+        let &Deciding { child: culprit, runs, .. } = report;
         if let Some(child) = self.child_mut(culprit) {
             let count = &mut child.history_mut().backoff;
             let delay = count.failed_to_start(runs, &CREATION_BACKOFF, ruling.now, ruling.draw);
             let wait = (ruling.now, delay);
             self.schedule_restart(Answer::Resume, culprit, cause, Reach::only(culprit), wait, effects);
         }
-        Outcome::Resumed
     }
 
+    /// Returns the outcome, and the cause if the limit refuses the restart.
     pub(super) fn restart_children(
         &mut self,
-        report: &Report<C>,
+        report: &Deciding,
+        cause: C,
         directive: &Directive,
         ruling: &Ruling<'_, C>,
         effects: &mut Vec<Effect<R, C>>,
-    ) -> Outcome {
-        let &Report { child: culprit, ref cause, runs, .. } = report;
+    ) -> (Outcome, Option<C>) {
+        let &Deciding { child: culprit, initialization, runs, .. } = report;
         let strategy = ruling.strategy;
         let ended = self.ended_unexpectedly(culprit);
         let declared = if directive.has_backoff() { directive.backoff() } else { strategy.backoff };
         let unlimited = strategy.limit.is_unlimited() && !directive.is_limited();
-        let may_spin = || (cause.is_initialization() || ended) && unlimited;
+        let may_spin = || (initialization || ended) && unlimited;
         let backoff = declared.or_else(|| may_spin().then_some(CREATION_BACKOFF));
         let first_start = self.holds_up_construction(culprit);
         let reach = if first_start {
@@ -66,20 +68,21 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         };
         // The table exists, because the culprit is in it.
         let children = self.children.get_or_insert_default();
-        let start = cause.is_initialization().then_some(runs);
+        let start = initialization.then_some(runs);
         if gives_up(children, culprit, start, backoff.as_ref(), ruling.now)
             || (directive.is_limited() && !permitted_by_rule(children, culprit, directive, ruling))
             || !permitted(children, &reach.children, strategy, ruling.now)
         {
             if strategy.on_limit == OnLimit::Stop && !first_start {
-                return Outcome::LimitReached { children: self.stop_affected(culprit, strategy, effects) };
+                let children = self.stop_affected(culprit, strategy, effects);
+                return (Outcome::LimitReached { children }, Some(cause));
             }
             self.fail_with_child(culprit, cause.clone(), effects);
-            return Outcome::LimitEscalated;
+            return (Outcome::LimitEscalated, Some(cause));
         }
         let delay = backoff.and_then(|backoff| {
             let count = &mut children.find_mut(culprit)?.history_mut().backoff;
-            let delay = if cause.is_initialization() {
+            let delay = if initialization {
                 count.failed_to_start(runs, &backoff, ruling.now, ruling.draw)
             } else {
                 count.failed_in_run(runs, &backoff, ruling.now, ruling.draw)
@@ -100,7 +103,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         {
             fields.continue_without(culprit);
         }
-        Outcome::Restarting { children, delay }
+        (Outcome::Restarting { children, delay }, None)
     }
 
     fn reach(&self, scope: Scope, culprit: ChildId, to_be_replaced_too: bool) -> Reach {
@@ -109,11 +112,17 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     }
 
     /// Suspends the affected siblings and restarts all.
-    fn restart_now(&mut self, culprit: ChildId, cause: &C, reach: &Reach, effects: &mut Vec<Effect<R, C>>) {
-        for &id in reach.children.iter() {
+    fn restart_now(&mut self, culprit: ChildId, cause: C, reach: &Reach, effects: &mut Vec<Effect<R, C>>) {
+        let mut restart = |id, cause| {
             if let Some(pending_resumes) = self.take_over(id, culprit, effects) {
                 self.restart_child(id, cause, pending_resumes, reach.is_group(), effects);
             }
+        };
+        if let Some((last, others)) = reach.children.split_last() {
+            for id in others {
+                restart(*id, cause.clone());
+            }
+            restart(*last, cause);
         }
         if let (Some(first), Some(children)) = (reach.group_from, &mut self.children) {
             children.are_to_be_replaced(first);
@@ -125,7 +134,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         &mut self,
         answer: Answer,
         culprit: ChildId,
-        cause: &C,
+        cause: C,
         reach: Reach,
         (now, delay): (Time, Duration),
         effects: &mut Vec<Effect<R, C>>,
@@ -142,7 +151,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         }
         let with_group = reach.is_group();
         let affected = reach.children;
-        let restart = ScheduledRestart { id: schedule, answer, cause: cause.clone(), affected, with_group };
+        let restart = ScheduledRestart { id: schedule, answer, cause, affected, with_group };
         let idle = self.children.get_or_insert_default().schedule(restart);
         effects.extend(idle.into_iter().map(|idle| Effect::Disarm(Timer::Restart(idle))));
         effects.push(Effect::Arm(Timer::Restart(schedule), Some(delay)));
@@ -200,7 +209,8 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         for (id, pending_resumes) in due {
             match restart.answer {
                 Answer::Restart => {
-                    self.restart_child(id, &restart.cause, pending_resumes, restart.with_group, effects);
+                    let cause = restart.cause.clone();
+                    self.restart_child(id, cause, pending_resumes, restart.with_group, effects);
                 }
                 Answer::Resume => {
                     self.send_to(id, SystemMessage::Resume(Some(restart.cause.clone())), effects);
@@ -234,18 +244,18 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     pub(super) fn restart_child(
         &mut self,
         child: ChildId,
-        cause: &C,
+        cause: C,
         pending_resumes: u32,
         with_group: bool,
         effects: &mut Vec<Effect<R, C>>,
     ) {
         let (Some(at), Some(fields)) = (self.field_of(child), &mut self.fields) else {
-            return self.send_restart(child, cause.clone(), pending_resumes, with_group, effects);
+            return self.send_restart(child, cause, pending_resumes, with_group, effects);
         };
-        match fields.grant_restart(at, cause, pending_resumes, with_group) {
+        match fields.grant_restart(at, &cause, pending_resumes, with_group) {
             Granted::Later => {}
             Granted::StartNow => self.start_field(at, effects),
-            Granted::RestartNow => self.send_restart(child, cause.clone(), pending_resumes, false, effects),
+            Granted::RestartNow => self.send_restart(child, cause, pending_resumes, false, effects),
         }
     }
 

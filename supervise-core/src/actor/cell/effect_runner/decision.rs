@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::EffectRunner;
-use crate::actor::cell::{Core, Effects, Stepped};
+use crate::actor::cell::{Core, Room};
 use crate::actor::configuration::Configuration;
 use crate::actor::definition::Actor;
 use crate::actor::props::{Policy, Settings};
@@ -18,11 +18,23 @@ pub(super) enum Question {
     /// What to do about the failure of a child.
     Decide(ChildId, Failure),
     /// What to do about the end of a permanent child. The answer is always a restart.
-    RestartEnded,
+    RestartEnded(Failure),
+}
+
+/// A decision, before it is carried out.
+struct Decided {
+    verdict: Result<Directive, Failure>,
+    cause: Failure,
+    /// Whether a restart may be another try of a creation.
+    creates: bool,
+    /// The place of the rule that matched.
+    rule: Option<u16>,
 }
 
 /// What a decision was based on, for the log and the subscribers.
-pub(super) struct Basis {
+pub(in crate::actor::cell) struct Basis {
+    /// The decider's answer, unless it failed.
+    pub(super) directive: Option<Directive>,
     pub(super) strategy: Strategy,
     /// The place of the rule that matched.
     pub(super) rule: Option<u16>,
@@ -32,26 +44,21 @@ pub(super) struct Basis {
 impl<A: Actor> EffectRunner<A> {
     /// The step that answers a question of the protocol.
     #[cold]
-    pub(super) fn answer(
-        &mut self,
-        question: Question,
-        about: &mut Option<ChildInfo>,
-        effects: &mut Effects,
-    ) -> Option<Box<Basis>> {
+    pub(super) fn answer(&mut self, question: Question, about: &mut Option<ChildInfo>, room: &mut Room) {
         let (mut given, mut rule) = (None, None);
         // Another creation may be delayed without a declared backoff (rule 5.3).
-        let (verdict, creates) = match question {
+        let (verdict, cause, creates) = match question {
             Question::Decide(child, cause) => {
                 // The step may have been in an earlier turn.
                 let info = about.take().or_else(|| self.cell.core.protocol().about(child));
-                (self.decide(&cause, info, &mut given, &mut rule), cause.is_initialization())
+                let creates = cause.is_initialization();
+                (self.decide(&cause, info, &mut given, &mut rule), cause, creates)
             }
-            Question::RestartEnded => (Ok(Directive::Restart), true),
+            Question::RestartEnded(cause) => (Ok(Directive::Restart), cause, true),
         };
         let strategy = given.as_ref().unwrap_or_else(|| self.strategy());
-        let (stepped, basis) = self.cell.core.decided_by(verdict, creates, strategy, rule, effects);
-        (self.accepts, *about) = (stepped.accepts, stepped.about);
-        basis
+        let decided = Decided { verdict, cause, creates, rule };
+        self.accepts = self.cell.core.decided_by(decided, strategy, about, room);
     }
 
     /// Asks the decider. A decider that chooses a strategy for each failure puts the strategy into `given`. A table puts the
@@ -123,16 +130,15 @@ impl<A: Actor> EffectRunner<A> {
 }
 
 impl Core {
-    /// Takes the step. Here, so that it is compiled once and not for each actor type.
+    /// Takes the step. Returns whether messages are accepted. Here, so that it is compiled once and not for each actor type.
     #[cold]
     fn decided_by(
         &self,
-        verdict: Result<Directive, Failure>,
-        creates: bool,
+        Decided { verdict, cause, creates, rule }: Decided,
         strategy: &Strategy,
-        rule: Option<u16>,
-        effects: &mut Effects,
-    ) -> (Stepped, Option<Box<Basis>>) {
+        about: &mut Option<ChildInfo>,
+        room: &mut Room,
+    ) -> bool {
         let system = &self.system;
         let heard = system.observer().hears_failures();
         // Only a delay needs a random number, and only a delay, a limit and a listener need the time.
@@ -142,7 +148,12 @@ impl Core {
         let now = if delays || creates || heard || limited { system.now() } else { Time::ZERO };
         let draw = if delays { fastrand::f64() } else { 0.0 };
         let ruling = Ruling { verdict, strategy, now, draw, heard };
-        let stepped = self.step(Input::Decided(&ruling), effects);
-        (stepped, heard.then(|| Box::new(Basis { strategy: *strategy, rule, now })))
+        let accepts = self.step(Input::Decided(cause, &ruling), about, &mut room.effects);
+        // No closure, which would copy the whole basis even if nobody is told.
+        room.basis = None;
+        if heard {
+            room.basis = Some(Basis { directive: ruling.verdict.ok(), strategy: *strategy, rule, now });
+        }
+        accepts
     }
 }

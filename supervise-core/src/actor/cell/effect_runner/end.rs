@@ -61,7 +61,7 @@ impl<A: Actor> EffectRunner<A> {
         if let Some(mut aside) = self.aside.take() {
             if A::REDELIVERS {
                 for retry in aside.retries.close() {
-                    self.quarantine(retry);
+                    self.quarantine(retry, true);
                 }
             }
             #[cfg(feature = "durable")]
@@ -81,7 +81,7 @@ impl<A: Actor> EffectRunner<A> {
         if let Some(mut aside) = self.aside.take() {
             if A::REDELIVERS {
                 for retry in aside.retries.close() {
-                    self.quarantine(retry);
+                    self.quarantine(retry, true);
                 }
             }
             messages = aside.unstashed;

@@ -5,9 +5,10 @@ use super::decision::Basis;
 use crate::actor::cell::{AnyCell, Core};
 use crate::actor::definition::Actor;
 use crate::actor::end_reason::EndReason;
+use crate::base::ActorPath;
 use crate::failure::Failure;
-use crate::observe::{About, Life, Observer};
-use crate::supervision::{ChildId, Note, OnLimit, Outcome, Strategy, Time};
+use crate::observe::{About, Life, Observer, may_log};
+use crate::supervision::{ChildId, Note, OnLimit, Outcome, Strategy};
 
 /// How many siblings of a failed actor are named.
 const NAMED: usize = 3;
@@ -40,7 +41,7 @@ fn heard(
     basis: Option<&Basis>,
 ) {
     let core = cell.core();
-    observer.count(core.description().type_name(), || match &note {
+    let life = || match &note {
         Note::Started { again } if !again || core.protocol().runs_for_the_first_time() => Some(Life::Started),
         // `Started` stands for a restart too: an earlier attempt had failed, and this one succeeded.
         Note::Restarted(_) | Note::Started { .. } => Some(Life::Restarted),
@@ -50,7 +51,8 @@ fn heard(
             Some(Life::Ended { why: core.end_reason().name(), messages })
         }
         _ => None,
-    });
+    };
+    observer.count(|| Some((core.description().type_name(), life()?)));
     if observer.wants(&note) {
         core.tell(observer, note, strategy, basis);
     }
@@ -86,61 +88,87 @@ impl Core {
 
     #[cold]
     fn tell(&self, observer: &Observer, note: Note<Failure>, strategy: &Strategy, basis: Option<&Basis>) {
-        let (strategy, rule, now) = match basis {
-            Some(basis) => (basis.strategy, basis.rule, basis.now),
-            None => (*strategy, None, Time::ZERO),
-        };
-        let mut about = About {
-            actor: if note.child().is_some() { self.keep_path() } else { self.path() },
-            actor_type: self.description().type_name(),
+        match note.child() {
+            Some(child) => self.tell_of_child(observer, note, child, strategy, basis),
+            None => self.tell_of_itself(observer, note, strategy),
+        }
+    }
+
+    fn tell_of_itself(&self, observer: &Observer, note: Note<Failure>, strategy: &Strategy) {
+        if may_log() {
+            let mut about = self.about(self.path(), strategy, None);
+            if matches!(note, Note::Started { again: true } | Note::Restarted(_))
+                && let Some(parent) = &self.parent
+            {
+                // The parent keeps the count. This cell's lock is not held while the parent's is taken.
+                about.attempt = parent.core().protocol().failures_in_row(self.id);
+            }
+            observer.log(&about, &note, "");
+        }
+        observer.publish_own(note, || self.path_in_parts());
+    }
+
+    fn tell_of_child(
+        &self,
+        observer: &Observer,
+        note: Note<Failure>,
+        id: ChildId,
+        strategy: &Strategy,
+        basis: Option<&Basis>,
+    ) {
+        // The last decision may have been made in an earlier step.
+        let basis = basis.filter(|_| matches!(note, Note::Decided { .. } | Note::DeciderFailed { .. }));
+        let strategy = basis.map_or(strategy, |basis| &basis.strategy);
+        let mut about = self.about(self.keep_path(), strategy, basis);
+        let now = about.now.unwrap_or_default();
+        let protocol = self.protocol();
+        let child = protocol.child(id).cloned();
+        if let (Note::Decided { outcome, .. }, Some(directive)) = (&note, about.directive) {
+            let refused = matches!(outcome, Outcome::LimitReached { .. } | Outcome::LimitEscalated);
+            about.standing = protocol.standing_of_rule(id, strategy, directive, refused, now);
+            if about.standing.is_some() {
+                about.limit = directive.limit();
+            }
+            if refused && protocol.gave_up(id) {
+                about.gave_up_after =
+                    directive.backoff().or(strategy.backoff).and_then(|backoff| backoff.give_up_after);
+            }
+        }
+        about.standing = about.standing.or_else(|| protocol.standing(id, strategy, now));
+        about.attempt = protocol.failures_in_row(id);
+        let is_last = about.standing.is_some_and(|standing| standing.used >= standing.of);
+        if is_last && strategy.on_limit == OnLimit::Escalate && may_log() {
+            let others = || protocol.children().filter(|(other, _)| *other != id);
+            let names = others().take(NAMED).map(|(_, other)| other.name().to_owned()).collect();
+            about.others = Some((names, others().count()));
+        }
+        drop(protocol);
+        if let Some(child) = child {
+            let child = child.core();
+            (about.uid, about.child) = (child.uid, Some(child.keep_path()));
+            about.child_type = child.description().type_name();
+        }
+        observer.note_of_child(about, note);
+    }
+
+    fn about<'a>(&self, actor: ActorPath, strategy: &'a Strategy, basis: Option<&'a Basis>) -> About<'a> {
+        let description = self.description();
+        let actor_type = description.type_name();
+        About {
+            actor,
+            actor_type,
             uid: self.uid,
             child: None,
-            child_type: self.description().type_name(),
+            child_type: actor_type,
+            directive: basis.and_then(|basis| basis.directive.as_ref()),
             strategy,
-            rule: self.description().table().rule_named(rule),
+            limit: strategy.limit,
+            rule: description.table().rule_named(basis.and_then(|basis| basis.rule)),
             standing: None,
             gave_up_after: None,
             attempt: 0,
             now: basis.map(|basis| basis.now),
             others: None,
-        };
-        if matches!(note, Note::Started { again: true } | Note::Restarted(_))
-            && let Some(parent) = &self.parent
-        {
-            // The parent keeps the count. This cell's lock is not held while the parent's is taken.
-            about.attempt = parent.core().protocol().failures_in_row(self.id);
         }
-        if let Some(id) = note.child() {
-            let protocol = self.protocol();
-            let child = protocol.child(id).cloned();
-            about.standing = match &note {
-                Note::Decided { directive, outcome, .. } => {
-                    let refused = matches!(outcome, Outcome::LimitReached { .. } | Outcome::LimitEscalated);
-                    let standing = protocol.standing_of_rule(id, &strategy, directive, refused, now);
-                    if standing.is_some() {
-                        about.strategy.limit = directive.limit();
-                    }
-                    if refused && protocol.gave_up(id) {
-                        about.gave_up_after =
-                            directive.backoff().or(strategy.backoff).and_then(|backoff| backoff.give_up_after);
-                    }
-                    standing.or_else(|| protocol.standing(id, &strategy, now))
-                }
-                _ => protocol.standing(id, &strategy, now),
-            };
-            about.attempt = protocol.failures_in_row(id);
-            let is_last = about.standing.is_some_and(|standing| standing.used >= standing.of);
-            if is_last && about.strategy.on_limit == OnLimit::Escalate {
-                let others = || protocol.children().filter(|(other, _)| *other != id);
-                let names = others().take(NAMED).map(|(_, other)| other.name().to_owned()).collect();
-                about.others = Some((names, others().count()));
-            }
-            drop(protocol);
-            if let Some(child) = child {
-                (about.uid, about.child) = (child.core().uid, Some(child.core().keep_path()));
-                about.child_type = child.core().description().type_name();
-            }
-        }
-        observer.note(about, note);
     }
 }

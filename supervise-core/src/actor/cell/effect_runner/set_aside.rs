@@ -82,13 +82,16 @@ impl<A: Actor> EffectRunner<A> {
         }
     }
 
-    pub(in crate::actor::cell) fn quarantine(&self, mut retry: Retry<A::Message>) {
+    /// `stopped`: this actor is ending.
+    pub(in crate::actor::cell) fn quarantine(&self, mut retry: Retry<A::Message>, stopped: bool) {
         retry.give_up();
-        let Retry { message, history, deliveries, .. } = retry;
+        let Retry { message, left, history, deliveries, .. } = retry;
+        let permitted = deliveries.saturating_add(left);
         let name = A::message_name(&message);
         // The copy has no asker.
         let (_, kept) = self.cell.core.keep_lost(AskError::Unanswered, message);
         let reason = DeadLetterReason::Quarantined;
-        self.cell.core.lost(Lost { failures: history, deliveries, kept, ..Lost::new(name, reason, false) });
+        let lost = Lost::new(name, reason, false);
+        self.cell.core.lost(Lost { failures: history, deliveries, permitted, stopped, kept, ..lost });
     }
 }

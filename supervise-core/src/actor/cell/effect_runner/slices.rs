@@ -8,9 +8,8 @@
 //! Rule 1.9.
 
 use super::EffectRunner;
-use super::decision::Basis;
 use crate::actor::actor_ref::AnyActorRef;
-use crate::actor::cell::{Effects, System};
+use crate::actor::cell::{Effects, Room, System};
 use crate::actor::control::Control;
 use crate::actor::definition::Actor;
 use crate::actor::dispatch;
@@ -25,9 +24,8 @@ const SLICE: u16 = 128 * EFFECTS_OF_A_MESSAGE;
 
 /// What the last step left to do.
 pub(super) struct Rest<M> {
-    /// The last one comes first.
-    effects: Box<Effects>,
-    basis: Option<Box<Basis>>,
+    /// The last effect comes first.
+    room: Box<Room>,
     /// What waited in the user lane when it was closed.
     user: Option<Lane<M, Control>>,
     /// What waited in the system lane when it was closed.
@@ -35,8 +33,7 @@ pub(super) struct Rest<M> {
 }
 
 /// The watchers that these effects would tell of the end. The last effect comes first.
-#[expect(clippy::boxed_local, reason = "it is kept in a box")]
-fn watchers_in(effects: Box<Effects>) -> Vec<AnyActorRef> {
+fn watchers_in(effects: Effects) -> Vec<AnyActorRef> {
     let watcher = |effect| match effect {
         Effect::TellWatcher(watcher, _) => Some(watcher),
         _ => None,
@@ -58,22 +55,20 @@ impl<A: Actor> EffectRunner<A> {
     #[cold]
     pub(in crate::actor::cell) fn go_on_with_rest(&mut self, drop_instance: &mut dyn FnMut()) {
         self.advance(None, drop_instance);
-        if self.rest().effects.is_empty() {
+        if self.rest().room.effects.is_empty() {
             self.rare().rest = None;
         }
     }
 
     #[cold]
-    pub(super) fn take_rest(&mut self) -> (Box<Effects>, Option<Box<Basis>>) {
-        let rest = self.rest();
-        (std::mem::take(&mut rest.effects), rest.basis.take())
+    pub(super) fn take_rest(&mut self) -> Box<Room> {
+        std::mem::take(&mut self.rest().room)
     }
 
     /// Leaves effects to the next turn.
     #[cold]
-    pub(super) fn leave_rest(&mut self, effects: Box<Effects>, basis: Option<Box<Basis>>) {
-        let rest = self.rest();
-        (rest.effects, rest.basis) = (effects, basis);
+    pub(super) fn leave_rest(&mut self, room: Box<Room>) {
+        self.rest().room = room;
     }
 
     pub(super) fn take_closed_user_lane(&mut self) -> Option<Lane<A::Message, Control>> {
@@ -97,13 +92,11 @@ impl<A: Actor> EffectRunner<A> {
     /// The watchers that have not been told of the end.
     pub(super) fn untold_watchers(&mut self) -> Vec<AnyActorRef> {
         let rest = self.rare.as_mut().and_then(|rare| rare.rest.as_mut());
-        rest.map_or_else(Vec::new, |rest| watchers_in(std::mem::take(&mut rest.effects)))
+        rest.map_or_else(Vec::new, |rest| watchers_in(std::mem::take(&mut rest.room.effects)))
     }
 
     fn rest(&mut self) -> &mut Rest<A::Message> {
-        self.rare().rest.get_or_insert_with(|| {
-            Box::new(Rest { effects: Box::default(), basis: None, user: None, system: None })
-        })
+        self.rare().rest.get_or_insert_with(|| Box::new(Rest { room: Box::default(), user: None, system: None }))
     }
 
     /// Whether the slice of this turn is used up.

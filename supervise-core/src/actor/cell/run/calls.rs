@@ -63,7 +63,7 @@ impl<A: Actor> Runner<A> {
                 && let Some(aside) = &mut self.effects.aside
                 && let Some(retry) = aside.retries.restarted(A::STASH_CAPACITY)
             {
-                self.effects.quarantine(retry);
+                self.effects.quarantine(retry, false);
             }
             #[cfg(feature = "durable")]
             if let Some(deliveries) = self.effects.deliveries_so_far() {

@@ -66,10 +66,15 @@ impl<A: Actor> Runner<A> {
     #[cold]
     fn tell_asker(&mut self, failure: Failure) -> Interrupt<A::Message> {
         let failure = self.left_handler(failure);
+        let outcome = Ok(Err(failure.clone()));
+        // The carrier may take a while, and the handler is over.
+        #[cfg(feature = "spans")]
+        self.effects.end_span(&outcome);
+        self.effects.ends_timing();
         if let Some(asker) = self.ctx.take_held() {
             asker.fail(AskError::Failed(failure.clone()));
         }
         self.settle_replies(|_| AskError::Failed(failure.clone()));
-        Interrupt::Back(Ok(Err(failure)))
+        Interrupt::Back(outcome)
     }
 }

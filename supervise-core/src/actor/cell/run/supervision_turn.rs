@@ -5,9 +5,10 @@ use std::mem::ManuallyDrop;
 use std::task::Poll;
 
 use super::{Runner, THROUGHPUT, UserCode};
+use crate::actor::actor_ref::AnyActorRef;
 use crate::actor::cell::System;
 use crate::actor::definition::Actor;
-use crate::actor::dispatch::{Dispatcher, Task};
+use crate::actor::dispatch::Task;
 use crate::supervision::Input;
 
 thread_local! {
@@ -16,9 +17,9 @@ thread_local! {
 }
 
 /// Gives a supervisor that was idle a turn for this report. Other messages that it gets meanwhile come after it.
-pub(in crate::actor::cell) fn decide_now(dispatcher: &Dispatcher, supervisor: Task, report: System) {
+pub(in crate::actor::cell) fn decide_now(supervisor: &AnyActorRef, task: Task, report: System) {
     REPORT.with(|now| now.set(Some(report)));
-    dispatcher.run_supervisor(supervisor);
+    supervisor.core().system.dispatcher().run_supervisor(task, &*supervisor.0);
 }
 
 impl<A: Actor> Runner<A> {
@@ -58,7 +59,12 @@ impl<A: Actor> Runner<A> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc::{Receiver, Sender, channel};
     use std::sync::{Arc, Mutex};
+    use std::time::Duration;
+
+    use tokio::runtime::Builder;
+    use tokio::task::block_in_place;
 
     use crate::actor::actor_ref::ActorRef;
     use crate::actor::cell::{Cell, NewName};
@@ -182,5 +188,73 @@ mod tests {
         }
         assert_eq!(*said.lock().unwrap(), ["top again"], "the guardian restarts it, without its children");
         system.terminate().await;
+    }
+
+    /// After this long, a test has failed. A test that passes never takes this long.
+    const TOO_LONG: Duration = Duration::from_secs(20);
+
+    /// Fails when it is to stop, and so ends in the same step. Its destructor waits in place.
+    struct Falling {
+        falls: Sender<()>,
+        lands: Arc<Mutex<Receiver<()>>>,
+    }
+
+    impl Supervisor for Falling {
+        type Ref = ActorRef<Self>;
+    }
+
+    impl Actor for Falling {
+        type Message = ();
+        const HAS_LAST_HOOK: bool = false;
+
+        async fn handle(&mut self, (): (), ctx: &mut Context<Self>) -> Result<(), Failure> {
+            self.falls.send(()).unwrap();
+            ctx.stopping().await;
+            Err(Failure::other("as told"))
+        }
+    }
+
+    impl Drop for Falling {
+        fn drop(&mut self) {
+            self.falls.send(()).unwrap();
+            block_in_place(|| self.lands.lock().unwrap().recv_timeout(TOO_LONG).unwrap());
+        }
+    }
+
+    struct Watching(Sender<()>);
+
+    impl Supervisor for Watching {
+        type Ref = ActorRef<Self>;
+    }
+
+    impl Actor for Watching {
+        type Message = ();
+
+        async fn handle(&mut self, (): (), _: &mut Context<Self>) -> Result<(), Failure> {
+            self.0.send(()).map_err(Failure::new)
+        }
+    }
+
+    /// Rule 1.10.
+    #[test]
+    fn a_supervisor_does_not_wait_for_the_destructor_of_a_child_that_ends_when_it_fails() {
+        let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        let system = runtime.block_on(async { ActorSystem::new("falling") });
+        let ((answer, answers), (falls, events), (land, lands)) = (channel(), channel(), channel());
+        let lands = Arc::new(Mutex::new(lands));
+        let supervisor = system.spawn("supervisor", move || Watching(answer.clone())).unwrap();
+        let props = Props::new(move || Falling { falls: falls.clone(), lands: Arc::clone(&lands) });
+        let child = Cell::spawn_under(&supervisor.to_any(), NewName::Given("child"), props).unwrap();
+        supervisor.tell(()).unwrap();
+        answers.recv_timeout(TOO_LONG).unwrap();
+        child.tell(()).unwrap();
+        events.recv_timeout(TOO_LONG).expect("its handler begins");
+        child.to_any().stop();
+        events.recv_timeout(TOO_LONG).expect("its destructor begins");
+        supervisor.tell(()).unwrap();
+        let answered = answers.recv_timeout(TOO_LONG);
+        land.send(()).unwrap();
+        answered.expect("it is not held up");
+        runtime.block_on(system.terminate());
     }
 }

@@ -26,10 +26,7 @@ fn fails(actor: &mut Actor, culprit: u32, strategy: &Strategy) -> Vec<Does> {
 #[test]
 fn a_restart_waits_for_its_delay() {
     let mut actor = running(1);
-    assert_eq!(
-        fails(&mut actor, A, &DELAYED),
-        [decided(A, X, Directive::Restart, after(SECOND, 1)), arm(1, SECOND)]
-    );
+    assert_eq!(fails(&mut actor, A, &DELAYED), [decided(A, X, after(SECOND, 1)), arm(1, SECOND)]);
     assert_eq!(due(&mut actor, 1), [Send(A, Restart(X))]);
     assert_eq!(due(&mut actor, 1), []);
 }
@@ -94,11 +91,7 @@ fn a_failure_before_a_wait_joins_it() {
     let mut actor = running(2);
     fails(&mut actor, A, &GROUP);
     // The second had failed too before it was suspended: two suspensions, its own and that of the delayed restart.
-    assert_eq!(
-        fails(&mut actor, B, &GROUP),
-        [decided(B, X, Directive::Restart, Outcome::AlreadyAnswered)],
-        "it is not delayed again"
-    );
+    assert_eq!(fails(&mut actor, B, &GROUP), [decided(B, X, Outcome::AlreadyAnswered)], "it is not delayed again");
     assert_eq!(
         due(&mut actor, 1),
         [Send(A, RestartTogether(X)), Send(B, RestartTogether(X)), Send(B, Resume(None))]
@@ -194,7 +187,7 @@ fn the_restart_of_the_parent_also_answers_a_survivor_that_failed_before_its_dela
     assert_eq!(due(&mut actor, 1), []);
     assert_eq!(
         fails(&mut actor, B, &GROUP),
-        [decided(B, X, Directive::Restart, Outcome::AlreadyAnswered)],
+        [decided(B, X, Outcome::AlreadyAnswered)],
         "there is no second delayed restart"
     );
     assert_eq!(

@@ -13,7 +13,7 @@ fn a_child_restarts_alone_and_uncharged() {
     let once = Strategy::all_for_one().max_retries(1);
     drive(&mut actor, failed(B, X));
     let granted = Outcome::Restarting { children: 2, delay: None };
-    assert_eq!(decide(&mut actor, Directive::Restart, &once)[0], decided(B, X, Directive::Restart, granted));
+    assert_eq!(decide(&mut actor, Directive::Restart, &once)[0], decided(B, X, granted));
 }
 
 #[test]
@@ -30,7 +30,7 @@ fn a_failure_that_the_restart_meets_is_answered_by_it() {
     let mut actor = running(1);
     by_hand(&mut actor, A, 0);
     drive(&mut actor, Failed { child: id(A), cause: X, restarts: 0, runs: 1 });
-    let answered = decided(A, X, Directive::Restart, Outcome::AlreadyAnswered);
+    let answered = decided(A, X, Outcome::AlreadyAnswered);
     assert_eq!(decide(&mut actor, Directive::Restart, &ONE_FOR_ONE), [answered, Send(A, Resume(None))]);
 }
 

@@ -6,12 +6,7 @@ fn escalated() -> Actor {
     drive(&mut actor, failed(B, X));
     assert_eq!(
         decide(&mut actor, Directive::Escalate, &ONE_FOR_ONE),
-        [
-            decided(B, X, Directive::Escalate, Outcome::Escalated),
-            Send(A, Suspend),
-            Send(C, Suspend),
-            reports(0, X)
-        ]
+        [decided(B, X, Outcome::Escalated), Send(A, Suspend), Send(C, Suspend), reports(0, X)]
     );
     actor
 }

@@ -39,6 +39,7 @@ mod storms;
 mod strategies;
 mod watching;
 
+use std::cell::Cell;
 use std::time::Duration;
 
 use crate::base::ActorName;
@@ -120,6 +121,11 @@ fn ended(child: u32) -> Message {
     Ended { subject: child, child: Some(id(child)), how: HowEnded::Graceful }
 }
 
+thread_local! {
+    /// The cause that the last question was about.
+    static ASKED: Cell<Option<Why>> = const { Cell::new(None) };
+}
+
 /// One step: its effects.
 fn step(actor: &mut Actor, mut input: Input<'_, u32, Why>) -> Vec<Does> {
     if let Input::Message(Failed { child, restarts: restarts @ NEWEST, .. }) = &mut input {
@@ -133,8 +139,10 @@ fn step(actor: &mut Actor, mut input: Input<'_, u32, Why>) -> Vec<Does> {
     let mut effects = Vec::new();
     actor.step(input, &mut effects);
     for effect in &mut effects {
-        if let Effect::Report { runs, .. } = effect {
-            *runs = 0;
+        match effect {
+            Effect::Report { runs, .. } => *runs = 0,
+            Decide(_, cause) | Effect::RestartEnded(_, cause) => ASKED.set(Some(*cause)),
+            _ => {}
         }
     }
     effects
@@ -155,7 +163,8 @@ fn decide(actor: &mut Actor, directive: Directive, strategy: &Strategy) -> Vec<D
 }
 
 fn decide_at(actor: &mut Actor, verdict: Result<Directive, Why>, strategy: &Strategy, now: Duration) -> Vec<Does> {
-    step(actor, Input::Decided(&Ruling { verdict, strategy, now, draw: 0.0, heard: true }))
+    let cause = ASKED.take().expect("an answer follows a question");
+    step(actor, Input::Decided(cause, &Ruling { verdict, strategy, now, draw: 0.0, heard: true }))
 }
 
 /// A command: its effects.
@@ -231,8 +240,8 @@ fn post_stop() -> Does {
     Effect::Call(Call::PostStop { aborted: false })
 }
 
-fn decided(child: u32, cause: Why, directive: Directive, outcome: Outcome) -> Does {
-    Note(News::Decided { child: id(child), cause, directive: Box::new(directive), outcome })
+fn decided(child: u32, cause: Why, outcome: Outcome) -> Does {
+    Note(News::Decided { child: id(child), cause, outcome })
 }
 
 /// The end, with nobody watching.

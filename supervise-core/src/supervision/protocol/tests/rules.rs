@@ -93,7 +93,7 @@ fn a_creation_under_a_rule_with_a_limit_is_not_delayed() {
     let mut actor = running(1);
     drive(&mut actor, failed(A, Why::Starting('x')));
     let does = decide(&mut actor, TWICE, &ONE_FOR_ONE);
-    assert_eq!(does, [decided(A, Why::Starting('x'), TWICE, GRANTED), Send(A, Restart(Why::Starting('x')))]);
+    assert_eq!(does, [decided(A, Why::Starting('x'), GRANTED), Send(A, Restart(Why::Starting('x')))]);
 }
 
 /// What the log shows: the limit that refused.

@@ -16,7 +16,7 @@ fn first_fails(actor: &mut Actor, child: u32, directive: Directive, strategy: &S
 }
 
 fn joined(child: u32) -> [Does; 2] {
-    [decided(child, X, Directive::Restart, Outcome::AlreadyAnswered), Send(child, Resume(None))]
+    [decided(child, X, Outcome::AlreadyAnswered), Send(child, Resume(None))]
 }
 
 fn at_once(children: usize) -> Outcome {
@@ -57,7 +57,7 @@ fn children_that_fail_at_once_the_last_one_first_restart_once_and_are_told_once(
         let does = first_fails(&mut actor, child, Directive::Restart, &REST);
         assert_eq!(
             does,
-            [decided(child, X, Directive::Restart, at_once(1)), Send(child, RestartTogether(X))],
+            [decided(child, X, at_once(1)), Send(child, RestartTogether(X))],
             "those after it are to be replaced already"
         );
     }
@@ -70,19 +70,14 @@ fn a_sibling_restarts_again_once_its_instance_has_been_replaced() {
     replaced(&mut actor, A);
     assert_eq!(drive(&mut actor, failed_after(1, A)), [Decide(id(A), X)]);
     let alone = decide(&mut actor, Directive::Restart, &ALL);
-    assert_eq!(alone, [decided(A, X, Directive::Restart, at_once(1)), Send(A, RestartTogether(X))]);
+    assert_eq!(alone, [decided(A, X, at_once(1)), Send(A, RestartTogether(X))]);
     for child in [A, B] {
         replaced(&mut actor, child);
     }
     drive(&mut actor, failed_after(2, A));
     assert_eq!(
         decide(&mut actor, Directive::Restart, &ALL),
-        [
-            decided(A, X, Directive::Restart, at_once(2)),
-            Send(A, RestartTogether(X)),
-            Send(B, Suspend),
-            Send(B, RestartTogether(X)),
-        ]
+        [decided(A, X, at_once(2)), Send(A, RestartTogether(X)), Send(B, Suspend), Send(B, RestartTogether(X)),]
     );
 }
 
@@ -191,7 +186,7 @@ fn what_is_answered_already_is_charged_to_no_limit() {
     replaced(&mut actor, B);
     drive(&mut actor, failed_after(1, B));
     let stops = decide(&mut actor, Directive::Restart, &strategy);
-    assert_eq!(stops[0], decided(B, X, Directive::Restart, Outcome::LimitReached { children: 3 }));
+    assert_eq!(stops[0], decided(B, X, Outcome::LimitReached { children: 3 }));
 }
 
 #[test]
@@ -203,7 +198,7 @@ fn a_resume_or_a_delayed_restart_has_nothing_more_to_do_either() {
         first_fails(&mut actor, A, Directive::Restart, &ALL);
         assert_eq!(
             first_fails(&mut actor, B, directive, &ALL),
-            [decided(B, X, directive, Outcome::AlreadyAnswered), Send(B, Resume(None))]
+            [decided(B, X, Outcome::AlreadyAnswered), Send(B, Resume(None))]
         );
     }
 }
@@ -235,7 +230,7 @@ fn children_that_fail_at_once_are_stopped_once() {
         for child in [B, C] {
             assert_eq!(
                 first_fails(&mut actor, child, directive, &strategy),
-                [decided(child, X, directive, Outcome::AlreadyAnswered)]
+                [decided(child, X, Outcome::AlreadyAnswered)]
             );
         }
     }

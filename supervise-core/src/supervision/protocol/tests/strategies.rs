@@ -17,10 +17,7 @@ fn at_once(children: usize) -> Outcome {
 
 #[test]
 fn one_for_one_reaches_the_culprit() {
-    assert_eq!(
-        restarts(&mut running(3), &ONE_FOR_ONE, &[B]),
-        [decided(B, X, Directive::Restart, at_once(1)), Send(B, Restart(X))]
-    );
+    assert_eq!(restarts(&mut running(3), &ONE_FOR_ONE, &[B]), [decided(B, X, at_once(1)), Send(B, Restart(X))]);
 }
 
 #[test]
@@ -28,7 +25,7 @@ fn all_for_one_suspends_the_others_first() {
     assert_eq!(
         restarts(&mut running(3), &Strategy::all_for_one(), &[B]),
         [
-            decided(B, X, Directive::Restart, at_once(3)),
+            decided(B, X, at_once(3)),
             Send(A, Suspend),
             Send(A, RestartTogether(X)),
             Send(B, RestartTogether(X)),
@@ -42,12 +39,7 @@ fn all_for_one_suspends_the_others_first() {
 fn rest_for_one_reaches_those_started_later() {
     assert_eq!(
         restarts(&mut running(3), &Strategy::rest_for_one(), &[B]),
-        [
-            decided(B, X, Directive::Restart, at_once(2)),
-            Send(B, RestartTogether(X)),
-            Send(C, Suspend),
-            Send(C, RestartTogether(X)),
-        ]
+        [decided(B, X, at_once(2)), Send(B, RestartTogether(X)), Send(C, Suspend), Send(C, RestartTogether(X)),]
     );
 }
 
@@ -57,7 +49,7 @@ fn a_group_is_stopped_the_last_one_first() {
     drive(&mut actor, failed(B, X));
     assert_eq!(
         decide(&mut actor, Directive::Stop, &Strategy::rest_for_one()),
-        [decided(B, X, Directive::Stop, Outcome::Stopped { children: 2 }), Send(C, Terminate), Send(B, Terminate)]
+        [decided(B, X, Outcome::Stopped { children: 2 }), Send(C, Terminate), Send(B, Terminate)]
     );
 }
 
@@ -71,14 +63,14 @@ fn resume_reaches_the_culprit_alone_whatever_the_strategy() {
 #[test]
 fn past_the_limit_the_child_stops() {
     let limited = ONE_FOR_ONE.max_retries(1);
-    let reached = decided(A, X, Directive::Restart, Outcome::LimitReached { children: 1 });
+    let reached = decided(A, X, Outcome::LimitReached { children: 1 });
     assert_eq!(restarts(&mut running(2), &limited, &[A, B, A]), [reached, Send(A, Terminate)]);
 }
 
 #[test]
 fn past_the_limit_the_actor_fails_if_it_is_to_escalate() {
     let limited = ONE_FOR_ONE.max_retries(0).on_limit(OnLimit::Escalate);
-    let escalated = decided(A, X, Directive::Restart, Outcome::LimitEscalated);
+    let escalated = decided(A, X, Outcome::LimitEscalated);
     assert_eq!(restarts(&mut running(2), &limited, &[A]), [escalated, Send(B, Suspend), reports(0, X)]);
 }
 

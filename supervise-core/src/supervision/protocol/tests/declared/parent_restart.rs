@@ -115,7 +115,7 @@ fn a_permanent_child_whose_delay_ends_while_its_parent_restarts_is_made_anew() {
     back(&mut actor, Returned::Err(X));
     drive(&mut actor, Restart(X));
     assert_eq!(back(&mut actor, Returned::Ok), [DropInstance, BUILD]);
-    assert_eq!(drive(&mut actor, ended(A)), [RestartEnded(id(A))]);
+    assert_eq!(drive(&mut actor, ended(A)), [RestartEnded(id(A), Why::Bare('e'))]);
     let second = Duration::from_secs(1);
     decide(&mut actor, Directive::Restart, &ONE_FOR_ONE.backoff(Backoff::exponential(second, second)));
     assert_eq!(step(&mut actor, Input::Due(Timer::Restart(1))), [StartChild(0)]);
@@ -160,7 +160,7 @@ fn a_field_that_does_not_start_breaks_the_restart() {
     assert_eq!(
         decide(&mut actor, Directive::Restart, &ONE_FOR_ONE),
         [
-            decided(B, Y, Directive::Restart, Outcome::Escalated),
+            decided(B, Y, Outcome::Escalated),
             DropInstance,
             Send(B, Suspend),
             reports(1, Why::Restarting('y')),

@@ -48,7 +48,7 @@ fn a_condemned_field_that_fails_restarts_once_and_is_undone_twice() {
     let mut actor = fields(2);
     restarts(&mut actor, A, &ALL_FOR_ONE);
     drive(&mut actor, failed(B, Y));
-    let answered = decided(B, Y, Directive::Restart, Outcome::AlreadyAnswered);
+    let answered = decided(B, Y, Outcome::AlreadyAnswered);
     assert_eq!(decide(&mut actor, Directive::Restart, &ALL_FOR_ONE), [answered]);
     drive(&mut actor, down(B));
     drive(&mut actor, down(A));

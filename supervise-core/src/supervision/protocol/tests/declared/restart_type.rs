@@ -13,12 +13,12 @@ fn a_transient_child_that_ends_stays_away() {
 #[test]
 fn a_permanent_child_that_ends_is_made_anew() {
     let mut actor = of(RestartType::Permanent);
-    assert_eq!(drive(&mut actor, ended(A)), [RestartEnded(id(A))]);
+    assert_eq!(drive(&mut actor, ended(A)), [RestartEnded(id(A), Why::Bare('e'))]);
     assert_eq!(decide(&mut actor, Directive::Restart, &ONE_FOR_ONE)[1..], [StartChild(0)]);
     assert_eq!(make(&mut actor, 0), B);
     assert_eq!(drive(&mut actor, up(B)), []);
     assert_eq!(actors(&actor), [B]);
-    assert_eq!(drive(&mut actor, ended(B)), [RestartEnded(id(B))]);
+    assert_eq!(drive(&mut actor, ended(B)), [RestartEnded(id(B), Why::Bare('e'))]);
 }
 
 #[test]
@@ -29,7 +29,7 @@ fn a_permanent_child_comes_back_alone_while_a_later_field_starts() {
     drive(&mut actor, up(A));
     assert_eq!(back(&mut actor, Returned::Ok), [StartChild(1)]);
     make(&mut actor, 1);
-    assert_eq!(drive(&mut actor, ended(A)), [RestartEnded(id(A))]);
+    assert_eq!(drive(&mut actor, ended(A)), [RestartEnded(id(A), Why::Bare('e'))]);
     assert_eq!(decide(&mut actor, Directive::Restart, &ONE_FOR_ONE)[1..], [StartChild(0)]);
 }
 
@@ -42,7 +42,7 @@ fn a_permanent_childs_ends_count_against_the_limit() {
     make(&mut actor, 0);
     drive(&mut actor, up(B));
     drive(&mut actor, ended(B));
-    let refused = decided(B, END, Directive::Restart, Outcome::LimitReached { children: 1 });
+    let refused = decided(B, END, Outcome::LimitReached { children: 1 });
     assert_eq!(decide(&mut actor, Directive::Restart, &once), [refused]);
     assert_eq!(actors(&actor), []);
 }
@@ -117,7 +117,7 @@ fn a_temporary_child_that_fails_goes() {
     for directive in [Directive::Restart, Directive::Stop] {
         let mut actor = of(RestartType::Temporary);
         drive(&mut actor, failed(A, X));
-        let stopped = decided(A, X, directive, Outcome::Stopped { children: 1 });
+        let stopped = decided(A, X, Outcome::Stopped { children: 1 });
         assert_eq!(decide(&mut actor, directive, &ONE_FOR_ONE), [stopped, Send(A, Terminate)]);
     }
 }

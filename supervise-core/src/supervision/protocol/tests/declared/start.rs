@@ -41,7 +41,7 @@ fn what_has_started_stops_in_reverse_when_a_later_field_does_not() {
     assert_eq!(
         decide(&mut actor, Directive::Restart, &ONE_FOR_ONE),
         [
-            decided(B, X, Directive::Restart, Outcome::Escalated),
+            decided(B, X, Outcome::Escalated),
             DropInstance,
             Send(A, Suspend),
             Send(B, Suspend),
@@ -66,9 +66,9 @@ fn waiting() -> Actor {
 const SECOND: Duration = Duration::from_secs(1);
 const LATER: Backoff = Backoff::exponential(SECOND, SECOND);
 
-fn delayed(directive: Directive) -> Does {
+fn delayed() -> Does {
     let outcome = Outcome::Restarting { children: 1, delay: Some(SECOND) };
-    decided(A, Why::Starting('x'), directive, outcome)
+    decided(A, Why::Starting('x'), outcome)
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn a_field_that_is_tried_again_later_keeps_nobody_else_from_starting() {
     let directive = Directive::RestartAfter(LATER);
     assert_eq!(
         decide(&mut actor, directive, &ONE_FOR_ONE),
-        [delayed(directive), Effect::Arm(Timer::Restart(1), Some(SECOND)), declare(1)]
+        [delayed(), Effect::Arm(Timer::Restart(1), Some(SECOND)), declare(1)]
     );
     assert_eq!(back(&mut actor, Returned::Ok), [StartChild(1)]);
     make(&mut actor, 1);
@@ -95,7 +95,7 @@ fn those_that_depend_on_a_field_that_is_tried_again_wait_for_it() {
         let strategy = strategy.backoff(LATER);
         assert_eq!(
             decide(&mut actor, Directive::Restart, &strategy),
-            [delayed(Directive::Restart), Effect::Arm(Timer::Restart(1), Some(SECOND))]
+            [delayed(), Effect::Arm(Timer::Restart(1), Some(SECOND))]
         );
         let restart = Restart(Why::Starting('x'));
         assert_eq!(step(&mut actor, Input::Due(Timer::Restart(1))), [Send(A, restart)]);
@@ -111,7 +111,7 @@ fn a_field_that_is_tried_too_often_before_its_parent_has_started_fails_that_star
         assert_eq!(
             decide(&mut actor, Directive::Restart, &strategy),
             [
-                decided(A, Why::Starting('x'), Directive::Restart, Outcome::LimitEscalated),
+                decided(A, Why::Starting('x'), Outcome::LimitEscalated),
                 DropInstance,
                 Send(A, Suspend),
                 reports(0, Why::Starting('x')),

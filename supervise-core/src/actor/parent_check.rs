@@ -1,0 +1,130 @@
+//! What the compiler checks between a parent and its child: the parent's table decides every failure that the child can report, and the
+//! parent handles the end of what it watches.
+
+use super::actor_ref::TypedRef;
+use super::death_watch::AnyActor;
+use super::definition::{FailsWith, NeverFails};
+
+/// The table of `Self` has a rule for the failure `E`.
+///
+/// `#[supervise]` writes one impl: for each `E` that [a rule](crate::HasOneRuleAndNoSecondFor) names, or for every `E` where the table has
+/// `on(_)`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no supervision rule for the failure `{E}`",
+    label = "this child can fail with `{E}`, or escalate it, and `{Self}` does not say what happens then",
+    note = "add a rule: `#[supervise(.., on({E}) = Restart)]` on `{Self}` (or `Resume`, `Stop`, `Escalate`)",
+    note = "if a handler only answers with this error, return it as `Reply<Result<_, {E}>>`: then it is not a failure and needs no rule"
+)]
+pub trait Decides<E: ?Sized> {}
+
+/// [`Decides`], for an error that no handler answers with: that of a hook, or of the runtime. A trait of its own, so that its message
+/// does not speak of answers.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no supervision rule for the failure `{E}`",
+    label = "this child can fail with `{E}`, and `{Self}` does not say what happens then",
+    note = "add a rule: `#[supervise(.., on({E}) = Restart)]` on `{Self}` (or `Resume`, `Stop`, `Escalate`)"
+)]
+pub trait DecidesUnasked<E: ?Sized> {}
+
+#[diagnostic::do_not_recommend]
+impl<P: Decides<E>, E: ?Sized> DecidesUnasked<E> for P {}
+
+/// Stands for failed starts in [`Decides`], as `InitializationFailed` in a rule does: a child may escalate the failed start of one of
+/// its own children, with an error of any type. Rule [3.9](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-3.9).
+#[derive(Debug, Clone, Copy)]
+pub enum InitializationFailed {}
+
+/// The table of `Self` has a rule for everything: `on(_)`, or it is the default table.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no `on(_)` rule, but a child may escalate any failure to it",
+    label = "this child escalates whatever its own table does not name",
+    note = "add `on(_) = Stop` (or `Restart`, `Resume`, `Escalate`) to `#[supervise(..)]` on `{Self}`, or name the failures in the child's table"
+)]
+pub trait DecidesAll {}
+
+/// `P` decides every error of a factory.
+pub trait DecidedBy<P> {}
+
+impl<P> DecidedBy<P> for NeverFails {}
+impl<P, E: FactoryErrorDecidedBy<P>> DecidedBy<P> for FailsWith<E> {}
+
+/// `P` decides the error `Self` of a factory. A trait of its own, so that its message names the origin of the error.
+#[diagnostic::on_unimplemented(
+    message = "`{P}` has no supervision rule for the failure `{Self}` of a factory or a task",
+    label = "the factory (or the task) returns `Result<_, {Self}>`, and `{P}` does not say what happens after an `Err`",
+    note = "add a rule: `#[supervise(.., on({Self}) = Restart)]` on `{P}` (or `Resume`, `Stop`, `Escalate`)",
+    note = "a factory (or a task) that cannot fail returns no `Result`"
+)]
+pub trait FactoryErrorDecidedBy<P> {}
+
+#[diagnostic::do_not_recommend]
+impl<P: Decides<E>, E: ?Sized> FactoryErrorDecidedBy<P> for E {}
+
+/// `P` decides the error `Self`, which a child escalates. A trait of its own, so that its message names the origin of the error.
+#[diagnostic::on_unimplemented(
+    message = "`{P}` has no supervision rule for the failure `{Self}` that a child escalates",
+    label = "this child escalates `{Self}` of its own children, and `{P}` does not say what happens then",
+    note = "add a rule: `#[supervise(.., on({Self}) = Restart)]` on `{P}` (or `Resume`, `Stop`, `Escalate`)",
+    note = "the child's table escalates it by the directive `Escalate` of a rule, or by `on_limit = Escalate` after too many restarts"
+)]
+pub trait EscalatedErrorDecidedBy<P> {}
+
+#[diagnostic::do_not_recommend]
+impl<P: Decides<E>, E: ?Sized> EscalatedErrorDecidedBy<P> for E {}
+
+/// `P` decides every failure of the handlers and hooks of `Self`. `#[actor]` on the impl block writes it.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not say what it can fail with, because it has no `#[actor] impl` block",
+    label = "the parent `{P}` must decide the failures of `{Self}`",
+    note = "write `#[actor] impl {Self} {{ #[handler] fn .. }}` (the block may be empty)"
+)]
+pub trait HandlersOfOneImplBlockDecidedBy<P> {}
+
+/// `P` decides what `Self` can fail with because of its declaration: the overflow of a bounded stash, and the failed starts of its
+/// declared children. `#[actor]` on the type writes it. Rule [3.9](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-3.9).
+pub trait DeclarationDecidedBy<P> {}
+
+/// `P` decides every failure that `Self` escalates. `#[actor]` on the type writes it.
+pub trait EscalationsDecidedBy<P> {}
+
+/// `P` may be the parent of `Self`: it decides every failure that `Self` can report.
+#[diagnostic::on_unimplemented(
+    message = "`{P}` cannot supervise `{Self}`",
+    label = "the parent `{P}` must decide the failures of `{Self}`",
+    note = "an actor has `#[actor]` above its type and above its impl block"
+)]
+pub trait SupervisedBy<P> {}
+
+impl<P, A: HandlersOfOneImplBlockDecidedBy<P> + EscalationsDecidedBy<P>> SupervisedBy<P> for A {}
+
+/// The table of `Self` never answers `Restart`, so a child that cannot be built twice may live under it.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` may restart its children, but this child cannot be built a second time",
+    label = "`spawn_once` gives up the instance after its first life",
+    note = "use `ctx.spawn(name, move || ..)` with a factory, or let the table of `{Self}` answer only `Resume`, `Stop` or `Escalate`"
+)]
+pub trait NeverRestarts {}
+
+/// `Self` handles the end of actors of type `A`. `#[actor]` writes it for each `#[watch]` method.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` watches `{A}` but has no `#[watch]` handler for it",
+    label = "the end of a `{A}` would go unhandled",
+    note = "add `#[watch] fn gone(&mut self, gone: Terminated<{A}>) {{ .. }}` to `#[actor] impl {Self}`, or call `ctx.death_pact(&r)`, in a method with the parameter `ctx: &mut Context<Self>`, to fail together with it"
+)]
+pub trait Watches<A> {}
+
+/// `Self` handles the end of actors of any type.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` watches actors of any type but has no `#[watch]` handler for that",
+    label = "the end of the actor would go unhandled",
+    note = "add `#[watch] fn gone(&mut self, gone: Terminated) {{ .. }}`, with `Terminated` for any type, to `#[actor] impl {Self}`"
+)]
+pub trait WatchesAny {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Watches<AnyActor>> WatchesAny for T {}
+
+/// A ref whose end `P` can watch.
+pub trait WatchableBy<P>: TypedRef {}
+
+impl<P: Watches<R::Actor>, R: TypedRef> WatchableBy<P> for R {}
