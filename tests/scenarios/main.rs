@@ -31,4 +31,5 @@ mod thread_end;
 mod timers;
 mod topics;
 mod tree;
+mod verdicts;
 mod work;

@@ -122,7 +122,7 @@ async fn a_running_tree_shows_who_is_there_and_how_they_are(system: &TestSystem)
         system.tree().find("/user").unwrap().to_string(),
         "\
 user: Guardian, one_for_one
-│    initialization failed, killed, death pact → Stop
+│    killed, death pact → Stop
 │    anything else → Restart
 └─ library: Library, one_for_one(max_retries = 10, within = 60s)
    │    Broken → Restart(backoff(min = 1s, max = 10s))

@@ -6,7 +6,9 @@ mod fields;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use supervise_core::supervision::{Call, ChildId, ChildSpec, Effect, Note, Outcome, Scope, SystemMessage, Timer};
+use supervise_core::supervision::{
+    Call, ChildId, ChildSpec, Directive, Effect, Note, Outcome, Scope, SystemMessage, Timer,
+};
 
 use crate::fault::{Fault, Wrapping};
 use crate::world::{Cell, Id, Message, World};
@@ -316,8 +318,13 @@ impl Watchdog {
         Ok(())
     }
 
-    /// Looks at the effects of one step before they are performed.
-    pub(crate) fn inspect(world: &mut World, id: Id, effects: &[Effect<Id, Fault>]) -> Check {
+    /// Looks at the effects of one step before they are performed. `ruled` is the answer of the decider, if that was the input.
+    pub(crate) fn inspect(
+        world: &mut World,
+        id: Id,
+        effects: &[Effect<Id, Fault>],
+        ruled: Option<Directive>,
+    ) -> Check {
         let about = world.cell_mut(id).watchdog.about.take();
         let resumed = world.cell_mut(id).watchdog.was_resumed(effects);
         let mut ending = 0;
@@ -328,7 +335,7 @@ impl Watchdog {
         for (at, effect) in effects.iter().enumerate() {
             let watchdog = &mut world.cell_mut(id).watchdog;
             match effect {
-                Effect::Call(_) | Effect::Decide(..) | Effect::RestartEnded(_) if at + 1 < effects.len() => {
+                Effect::Call(_) | Effect::Decide(..) | Effect::RestartEnded(..) if at + 1 < effects.len() => {
                     return broken(Invariant::CallComesLast, format!("{id}: {effects:?}"));
                 }
                 Effect::Report { .. } => {
@@ -361,8 +368,8 @@ impl Watchdog {
                     let counts = !watchdog.was_field(*child);
                     world.ledger.settled += u32::from(counts);
                 }
-                Effect::Note(Note::Decided { child, directive, outcome, .. }) => {
-                    watchdog.fields.decided(*child, **directive, *outcome);
+                Effect::Note(Note::Decided { child, outcome, .. }) => {
+                    watchdog.fields.decided(*child, ruled, *outcome);
                 }
                 Effect::CloseUserLane if ending == 0 => ending = 1,
                 Effect::TellParent(_) if ending == 1 => ending = 2,
@@ -422,7 +429,7 @@ impl Watchdog {
 
     /// Whether this step may resume the children.
     fn was_resumed(&mut self, effects: &[Effect<Id, Fault>]) -> bool {
-        let decides_next = matches!(effects.last(), Some(Effect::Decide(..) | Effect::RestartEnded(_)));
+        let decides_next = matches!(effects.last(), Some(Effect::Decide(..) | Effect::RestartEnded(..)));
         let goes_on = self.resumed && decides_next;
         std::mem::replace(&mut self.resumed, goes_on)
     }

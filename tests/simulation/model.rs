@@ -294,7 +294,7 @@ impl Model {
                 }
             }
             Input::Returned(returned) => self.returned(returned),
-            Input::Decided(ruling) => self.decided(ruling),
+            Input::Decided(_, ruling) => self.decided(ruling),
             Input::Due(Timer::Abort) => {
                 self.limit = Patience::Over;
                 self.does.push(Effect::Abort);
@@ -322,7 +322,7 @@ impl Model {
                     self.child(child).runs = runs;
                     let renewed = self.fields.is_missing(child);
                     self.does.push(if renewed {
-                        Effect::RestartEnded(child)
+                        Effect::RestartEnded(child, cause)
                     } else {
                         Effect::Decide(child, cause)
                     });

@@ -469,10 +469,10 @@ impl World {
         let profile = Rc::clone(&self.profile);
         let role = &profile.roles[self.cell(id).role];
         let mut effects = std::mem::take(&mut self.scratch);
-        let mut verdict = None;
+        let (mut verdict, mut ruled) = (None, None);
         Self::ask_both(self.cell_mut(id), input, &mut effects)?;
         loop {
-            Watchdog::inspect(self, id, &effects)?;
+            Watchdog::inspect(self, id, &effects, ruled)?;
             for effect in effects.drain(..) {
                 if self.loud {
                     eprintln!("{:>12}{effect:?}", "");
@@ -480,19 +480,20 @@ impl World {
                 match effect {
                     Effect::Decide(child, cause) => {
                         Watchdog::may_decide(self, id, child, cause)?;
-                        verdict = Some(self.verdict(id, cause, role, choices));
+                        verdict = Some((cause, self.verdict(id, cause, role, choices)));
                     }
-                    Effect::RestartEnded(child) => {
+                    Effect::RestartEnded(child, cause) => {
                         Watchdog::may_renew(self, id, child)?;
-                        verdict = Some(Ok(Directive::Restart));
+                        verdict = Some((cause, Ok(Directive::Restart)));
                     }
                     Effect::Report { cause, restarts, runs } => self.report(id, cause, restarts, runs),
                     other => self.perform(id, other),
                 }
             }
-            let Some(verdict) = verdict.take() else { break };
+            let Some((cause, verdict)) = verdict.take() else { break };
+            ruled = verdict.as_ref().ok().copied();
             let ruling = self.ruling(verdict, role);
-            Self::ask_both(self.cell_mut(id), Input::Decided(&ruling), &mut effects)?;
+            Self::ask_both(self.cell_mut(id), Input::Decided(cause, &ruling), &mut effects)?;
         }
         self.scratch = effects;
         self.refresh(id);

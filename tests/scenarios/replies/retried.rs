@@ -95,6 +95,45 @@ async fn a_patient_asker_gets_the_answer_of_the_delivery_that_succeeds(system: &
     system.expect_restarts(&worker, 1).await;
 }
 
+/// Hands its slot on to a worker.
+#[actor]
+struct Desk {
+    worker: WorkerRef,
+}
+
+#[actor]
+impl Desk {
+    #[handler]
+    fn hand_on(&mut self, good: u32, reply: ReplyTo<u32>) {
+        self.worker.work(good).retried().reply_to(reply);
+    }
+
+    #[handler]
+    async fn hand_on_with_room(&mut self, good: u32, reply: ReplyTo<u32>) {
+        self.worker.work(good).retried().send_reply_to(reply).await;
+    }
+
+    #[handler]
+    fn hand_on_once(&mut self, good: u32, reply: ReplyTo<u32>) {
+        self.worker.work(good).reply_to(reply);
+    }
+}
+
+/// Rules 19.2 and 19.5.
+#[supervise::test]
+async fn an_asker_whose_slot_is_handed_on_waits_if_the_sender_or_the_asker_says_so(system: &TestSystem) {
+    let worker = system.spawn("worker", worker()).unwrap();
+    let desk = {
+        let worker = worker.clone();
+        system.spawn("desk", move || Desk { worker: worker.clone() }).unwrap()
+    };
+    assert_eq!(desk.hand_on(2).await.unwrap(), 2);
+    assert_eq!(desk.hand_on_with_room(3).await.unwrap(), 3);
+    assert_eq!(desk.hand_on_once(4).retried().await.unwrap(), 4);
+    assert!(is_down(&desk.hand_on_once(5).await));
+    system.expect_restarts(&worker, 4).await;
+}
+
 /// Rule 19.5.
 #[supervise::test]
 async fn a_patient_asker_learns_the_last_failure(system: &TestSystem) {

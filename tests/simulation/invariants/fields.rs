@@ -163,7 +163,7 @@ impl Fields {
         }
     }
 
-    pub(crate) fn decided(&mut self, culprit: ChildId, directive: Directive, outcome: Outcome) {
+    pub(crate) fn decided(&mut self, culprit: ChildId, directive: Option<Directive>, outcome: Outcome) {
         let place = self.all.iter().position(|field| field.child.is_some_and(|(_, id)| id == culprit));
         if let (Some(at), Group::None, Outcome::Restarting { delay: Some(_), .. }) = (place, self.group, outcome)
             && self.awaited == place
@@ -174,12 +174,12 @@ impl Fields {
         }
         let first = match (outcome, self.group) {
             (Outcome::LimitReached { .. }, Group::All) => 0,
-            (Outcome::Stopped { .. }, Group::All) if directive == Directive::Stop => 0,
+            (Outcome::Stopped { .. }, Group::All) if directive == Some(Directive::Stop) => 0,
             (Outcome::Stopped { .. } | Outcome::LimitReached { .. }, _) => place.unwrap_or(self.all.len()),
             _ => return,
         };
         let alone = self.group == Group::None
-            || (directive != Directive::Stop && !matches!(outcome, Outcome::LimitReached { .. }));
+            || (directive != Some(Directive::Stop) && !matches!(outcome, Outcome::LimitReached { .. }));
         let last = if alone { first + 1 } else { self.all.len() };
         for field in self.all.iter_mut().take(last).skip(first) {
             field.let_go = true;

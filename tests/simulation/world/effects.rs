@@ -40,7 +40,7 @@ impl World {
             Effect::TellReplaced => self.tell_of_progress(id, SystemMessage::Replaced),
             Effect::TellStarted => self.tell_of_progress(id, SystemMessage::Started),
             Effect::TellRestartPrepared => self.tell_of_progress(id, SystemMessage::RestartPrepared),
-            Effect::Decide(..) | Effect::RestartEnded(_) | Effect::Report { .. } => {
+            Effect::Decide(..) | Effect::RestartEnded(..) | Effect::Report { .. } => {
                 unreachable!("answered in `step`")
             }
         }
