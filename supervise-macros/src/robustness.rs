@@ -332,6 +332,13 @@ fn tables_hold() {
 
 #[cfg(feature = "protocol")]
 #[test]
+fn an_empty_clause_of_a_protocol_holds() {
+    let clock = "trait Clock { fn hour(&self) where; fn open() -> Self where; }";
+    check("", clock, |arguments, item| crate::protocol::attribute(arguments, &item)).unwrap();
+}
+
+#[cfg(feature = "protocol")]
+#[test]
 fn protocols_hold() {
     hold(mutated(&["", "crate = path::to::it"]), mutated(TRAITS), |arguments, item| {
         crate::protocol::attribute(arguments, &item)
