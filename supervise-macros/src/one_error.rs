@@ -273,7 +273,7 @@ fn changed(
                     Some(TokenTree::Ident(word)) if known.contains(&word.to_string().as_str()) => {}
                     _ => continue,
                 }
-                // A pattern, a visibility or a directive is no setting.
+                // A single word is a pattern, a visibility or a directive, unless it is a setting without a value.
                 if part.clone().into_iter().count() == 1 && !FLAGS.contains(&part.to_string().as_str()) {
                     continue;
                 }

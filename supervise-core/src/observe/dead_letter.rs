@@ -26,8 +26,8 @@ pub struct DeadLetter {
     pub failures: Vec<Failure>,
     /// How many times it was delivered.
     pub deliveries: u32,
-    /// How many deliveries it was granted: one, and those of `#[handler(redeliver = N)]`. More than `deliveries`: its actor stopped before
-    /// the next one, or had no room to keep it. The deliveries of a durable mailbox are all counted as granted, and no others. Zero: it was
+    /// How many deliveries it was permitted: one, and those of `#[handler(redeliver = N)]`. More than `deliveries`: its actor stopped before
+    /// the next one, or had no room to keep it. The deliveries of a durable mailbox are all counted as permitted, and no others. Zero: it was
     /// never delivered.
     pub permitted: u32,
 }
@@ -114,9 +114,9 @@ pub(crate) struct Lost {
     pub(crate) reason: DeadLetterReason,
     pub(crate) failures: Vec<Failure>,
     pub(crate) deliveries: u32,
-    /// How many deliveries it was granted.
+    /// How many deliveries it was permitted.
     pub(crate) permitted: u32,
-    /// Whether its actor is ending, so that there is no further delivery.
+    /// Whether the message gets no further delivery because its actor is ending.
     pub(crate) stopped: bool,
     /// Whether an asker waits for its reply. If so, the asker gets an error.
     pub(crate) answered: bool,

@@ -204,7 +204,7 @@ pub(super) fn quarantined(letter: &DeadLetter, stopped: bool) {
     }
 }
 
-/// At how many deliveries a message failed, and why there is no other.
+/// How many deliveries of a message have failed, and why no other follows.
 struct Deliveries {
     made: u32,
     permitted: u32,

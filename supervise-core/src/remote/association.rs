@@ -160,7 +160,8 @@ impl Association {
         Ok(())
     }
 
-    /// Queues a message that is told, as [`send`](Self::send) does. It is dropped if there is no association.
+    /// Queues a message that expects no answer, in place of [`send`](Self::send) with a [`Frame::Tell`]. Drops the message if there is no
+    /// association.
     #[inline]
     pub fn tell(&mut self, to: Id, body: Body) {
         if let State::Up(up) = &mut self.state {

@@ -101,7 +101,7 @@ pub(super) fn text(system: &str, view: &View, age: Duration) -> String {
     out.0
 }
 
-/// What there is to say above the cards.
+/// The lines above the cards: the system, how old this look is, and who is not well.
 fn head(out: &mut Lines, system: &str, view: &View, age: Duration) {
     let at = view.clock.map_or_else(String::new, |clock| format!(", {}", Utc(clock)));
     let facts = format!(
