@@ -53,13 +53,17 @@ pub(crate) fn implementation(
     }
 }
 
-/// An implementation marked as derived, so that lints leave it alone.
+/// An implementation. If it has members, it is marked as derived, so that lints leave them alone.
 pub(crate) fn derivation(
     generics: &Generics,
     of: TokenStream,
     ty: &dyn ToTokens,
     members: TokenStream,
 ) -> TokenStream {
+    let has_members = !members.is_empty();
     let implementation = implementation(generics, of, ty, members);
+    if !has_members {
+        return implementation;
+    }
     quote_spanned!(Span::mixed_site()=> #[automatically_derived] #implementation)
 }

@@ -10,6 +10,7 @@ mod compiler_hints;
 pub mod migration_hints;
 mod named_error;
 mod plain_reply;
+pub mod probes;
 mod protocol;
 mod settings;
 #[cfg(feature = "durable")]
@@ -57,13 +58,18 @@ pub fn enter<A: Actor>(ctx: &mut Context<A>, number: u16) {
     ctx.enter(number);
 }
 
-/// Sends the handler's reply to the asker, if there is one.
+/// Sends the handler's reply to the asker, if there is one. Returns what [`Actor::handle`] then returns.
+///
+/// # Errors
+///
+/// None: a handler that has a reply has not failed.
 #[inline]
-pub fn reply<A: Actor, T: Sendable>(ctx: &mut Context<A>, value: T) {
+pub fn reply<A: Actor, T: Sendable>(ctx: &mut Context<A>, value: T) -> Result<(), Failure> {
     match ctx.take_held() {
         Some(slot) => answer(slot, value),
         None => drop_contained(value),
     }
+    Ok(())
 }
 
 /// Attaches the asker who waits for a redelivery to the copy of a message.
@@ -105,33 +111,14 @@ where
     Request::new(to, Envelope::from(message), Envelope::attach)
 }
 
-/// Writes a message for `Debug`.
-pub fn debug(f: &mut fmt::Formatter<'_>, name: &str, fields: &[(&str, &dyn fmt::Debug)]) -> fmt::Result {
-    let mut shown = f.debug_struct(name);
-    for (name, value) in fields {
-        shown.field(name, value);
-    }
-    shown.finish()
-}
-
-/// Writes a message whose arguments are hidden.
-pub fn debug_hidden(f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
-    f.debug_struct(name).finish_non_exhaustive()
-}
-
-/// Shows an argument, if it implements `Debug`. Used as `(&&Shown(argument)).__shown()`.
+/// Shows an argument, if it implements `Debug`. Used as `Shown(argument).__shown()`.
 #[expect(missing_debug_implementations, reason = "it is not shown itself")]
-pub struct Shown<'a, T: ?Sized>(pub &'a T);
+pub struct Shown<'a, T>(pub &'a T);
 
-/// The argument implements `Debug`. Found first.
-pub trait IsDebug {
-    /// The argument.
-    fn __shown(&self) -> &dyn fmt::Debug;
-}
-
-impl<T: fmt::Debug> IsDebug for &Shown<'_, T> {
-    fn __shown(&self) -> &dyn fmt::Debug {
-        &self.0
+impl<'a, T: fmt::Debug> Shown<'a, T> {
+    /// The argument. rustc prefers this method to that of [`NotDebug`] where the argument implements `Debug`.
+    pub fn __shown(self) -> &'a dyn fmt::Debug {
+        self.0
     }
 }
 
@@ -144,14 +131,14 @@ impl fmt::Debug for Elided {
     }
 }
 
-/// The argument does not implement `Debug`.
+/// The argument may not implement `Debug`.
 pub trait NotDebug {
     /// `..`
-    fn __shown(&self) -> &dyn fmt::Debug;
+    fn __shown(self) -> &'static dyn fmt::Debug;
 }
 
-impl<T: ?Sized> NotDebug for Shown<'_, T> {
-    fn __shown(&self) -> &dyn fmt::Debug {
+impl<T> NotDebug for Shown<'_, T> {
+    fn __shown(self) -> &'static dyn fmt::Debug {
         &Elided
     }
 }

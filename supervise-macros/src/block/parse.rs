@@ -16,6 +16,8 @@ pub(crate) mod stored;
 pub(crate) mod syntax;
 pub(crate) mod types;
 
+use std::collections::HashSet;
+
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
@@ -123,11 +125,12 @@ pub(crate) fn block(arguments: TokenStream, mut item: Syntax, errors: &mut Error
         }
     }
     refuse_generic_remote(&mut block, given_remote.as_ref(), errors);
-    block.keeps_replies = members.iter().any(|member| mentions(member.to_token_stream(), handler::SLOT));
-    refuse_watched_refs(&mut block, &members, errors);
-    own_type::check(&mut block, &members, errors);
+    let words = Words::of(&members);
+    block.keeps_replies = words.contains(handler::SLOT);
+    refuse_watched_refs(&mut block, &words, errors);
+    own_type::check(&mut block, &members, &words, errors);
     block.check(errors);
-    name_contexts(&block.krate, &mut members);
+    name_contexts(&block.krate, &words, &mut members);
     block.item.members = members;
     Some(block)
 }
@@ -172,13 +175,13 @@ fn refuse_async_trait(item: &mut Syntax, errors: &mut Errors) {
 
 /// Refuses `Terminated<PlayerRef>` if the block mentions a `Player`, which is then probably the actor that
 /// the user means.
-fn refuse_watched_refs(block: &mut Block, members: &[Member], errors: &mut Errors) {
+fn refuse_watched_refs(block: &mut Block, words: &Words, errors: &mut Errors) {
     let mut refused = false;
     for watch in &block.watches {
         let Some(subject) = &watch.subject else { continue };
         let name = types::last_segment(subject).map_or_else(String::new, |(name, _)| name);
         let Some(actor) = name.strip_suffix("Ref") else { continue };
-        if members.iter().any(|member| mentions(member.to_token_stream(), actor)) {
+        if words.contains(actor) {
             let message =
                 format!("a `#[watch]` method names the actor and not its ref: write `gone: Terminated<{actor}>`");
             errors.at(subject, message);
@@ -193,12 +196,8 @@ fn refuse_watched_refs(block: &mut Block, members: &[Member], errors: &mut Error
 }
 
 /// In a block whose bodies call a method of `anyhow::Context`, that trait may hide our context.
-fn name_contexts(krate: &Path, members: &mut [Member]) {
-    let calls = |member: &Member| match member {
-        Member::Method(method) => mentions_one_of(method.body.to_token_stream(), &["context", "with_context"]),
-        Member::Other(..) => false,
-    };
-    if !members.iter().any(calls) {
+fn name_contexts(krate: &Path, words: &Words, members: &mut [Member]) {
+    if !words.in_bodies.contains("context") && !words.in_bodies.contains("with_context") {
         return;
     }
     for member in members {
@@ -208,14 +207,47 @@ fn name_contexts(krate: &Path, members: &mut [Member]) {
     }
 }
 
-fn mentions(tokens: TokenStream, word: &str) -> bool {
-    mentions_one_of(tokens, &[word])
+/// The words in a block, read once, because macros are built without optimization.
+#[derive(Default)]
+struct Words {
+    in_bodies: HashSet<String>,
+    elsewhere: HashSet<String>,
 }
 
-fn mentions_one_of(tokens: TokenStream, words: &[&str]) -> bool {
+impl Words {
+    fn of(members: &[Member]) -> Self {
+        let mut words = Self::default();
+        for member in members {
+            match member {
+                Member::Method(method) => {
+                    collect(method.body.to_token_stream(), &mut words.in_bodies);
+                    collect(method.signature.to_token_stream(), &mut words.elsewhere);
+                }
+                Member::Other(_, tokens) => collect(tokens.clone(), &mut words.elsewhere),
+            }
+        }
+        words
+    }
+
+    fn contains(&self, word: &str) -> bool {
+        self.in_bodies.contains(word) || self.elsewhere.contains(word)
+    }
+}
+
+fn collect(tokens: TokenStream, words: &mut HashSet<String>) {
+    for token in tokens {
+        match token {
+            TokenTree::Ident(word) => drop(words.insert(word.to_string())),
+            TokenTree::Group(group) => collect(group.stream(), words),
+            TokenTree::Punct(_) | TokenTree::Literal(_) => {}
+        }
+    }
+}
+
+fn mentions(tokens: TokenStream, word: &str) -> bool {
     tokens.into_iter().any(|token| match token {
-        TokenTree::Ident(ident) => words.iter().any(|word| ident == *word),
-        TokenTree::Group(group) => mentions_one_of(group.stream(), words),
+        TokenTree::Ident(ident) => ident == word,
+        TokenTree::Group(group) => mentions(group.stream(), word),
         TokenTree::Punct(_) | TokenTree::Literal(_) => false,
     })
 }

@@ -45,7 +45,6 @@ impl Writer {
 #[allow(dead_code, non_camel_case_types)]
 type all_handlers_of_Writer_stand_in_one_impl_block = ();
 #[allow(deprecated)]
-#[automatically_derived]
 impl ::supervise::AllHandlersStandInOneImplBlock for Writer {}
 #[allow(deprecated)]
 ///The messages of [`Writer`].
@@ -65,22 +64,16 @@ pub enum WriterMessage {
 impl ::core::fmt::Debug for WriterMessage {
     fn fmt(&self, __f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         #[allow(unused_imports)]
-        use ::supervise::__private::{IsDebug as _, NotDebug as _};
+        use ::supervise::__private::probes::*;
         match *self {
             WriterMessage::Write { ref orders } => {
-                ::supervise::__private::debug(
-                    __f,
-                    "Write",
-                    &[("orders", (&&::supervise::__private::Shown(orders)).__shown())],
-                )
+                __f.debug_struct("Write")
+                    .field("orders", ::supervise::__private::Shown(orders).__shown())
+                    .finish()
             }
             #[cfg(unix)]
             WriterMessage::Note { ref lines } => {
-                ::supervise::__private::debug(
-                    __f,
-                    "Note",
-                    &[("lines", (&&::supervise::__private::Shown(lines)).__shown())],
-                )
+                __f.debug_struct("Note").field("lines", lines).finish()
             }
             WriterMessage::Count { .. } => __f.write_str("Count"),
         }
@@ -105,18 +98,13 @@ impl ::supervise::Actor for Writer {
         ::supervise::Envelope<WriterMessage>,
     > {
         #[allow(unused_imports)]
-        use ::supervise::__private::{
-            AnError as _, ErrorLike as _, IntoError as _, ReportedError as _,
-        };
-        #[allow(unused_imports)]
-        use ::supervise::__private::{FutureKind as _, PlainKind as _};
+        use ::supervise::__private::probes::*;
         ::core::ops::ControlFlow::Break(
             match ::supervise::__private::open(__ctx, message) {
                 WriterMessage::Count {} => {
                     ::supervise::__private::enter(__ctx, 3u16);
                     let reply = Self::count(self);
-                    ::supervise::__private::reply::<_, u64>(__ctx, reply);
-                    ::core::result::Result::Ok(())
+                    ::supervise::__private::reply::<_, u64>(__ctx, reply)
                 }
                 #[allow(unreachable_patterns)]
                 _ => ::core::unreachable!("`handle_batch` handles it"),
@@ -150,11 +138,7 @@ impl ::supervise::Actor for Writer {
         __ctx: &mut ::supervise::Context<Self>,
     ) -> ::core::result::Result<(), ::supervise::Failure> {
         #[allow(unused_imports)]
-        use ::supervise::__private::{
-            AnError as _, ErrorLike as _, IntoError as _, ReportedError as _,
-        };
-        #[allow(unused_imports)]
-        use ::supervise::__private::{FutureKind as _, PlainKind as _};
+        use ::supervise::__private::probes::*;
         let __count = batch.len();
         match handler {
             0u16 => {
@@ -290,7 +274,6 @@ const _: () = {
     {}
     #[cfg(not(all(unix)))]
     impl<__P> __Failure0<__P> for Writer {}
-    #[automatically_derived]
     impl<__P> ::supervise::HandlersOfOneImplBlockDecidedBy<__P> for Writer
     where
         Writer: __Failure0<__P>,

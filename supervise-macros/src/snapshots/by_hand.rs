@@ -52,7 +52,6 @@ impl ::core::cmp::PartialEq for GateRef {
 }
 #[cfg(unix)]
 #[allow(deprecated)]
-#[automatically_derived]
 impl ::core::cmp::Eq for GateRef {}
 #[cfg(unix)]
 #[allow(deprecated)]
@@ -129,22 +128,18 @@ impl crate::vendor::akka::Supervisor for Gate {
 }
 #[cfg(unix)]
 #[allow(deprecated)]
-#[automatically_derived]
 impl crate::vendor::akka::DecidesAll for Gate {}
 #[cfg(unix)]
 #[allow(deprecated)]
-#[automatically_derived]
 impl<__E: ?::core::marker::Sized> crate::vendor::akka::Decides<__E> for Gate {}
 #[cfg(unix)]
 #[allow(deprecated)]
-#[automatically_derived]
 impl<__P> crate::vendor::akka::EscalationsDecidedBy<__P> for Gate
 where
     __P: crate::vendor::akka::DecidesAll,
 {}
 #[cfg(unix)]
 #[allow(deprecated)]
-#[automatically_derived]
 impl<__P> crate::vendor::akka::DeclarationDecidedBy<__P> for Gate
 where
     __P: crate::vendor::akka::DecidesUnasked<crate::vendor::akka::StashOverflow>,

@@ -39,7 +39,6 @@ impl Feed {
 #[allow(dead_code, non_camel_case_types)]
 type all_handlers_of_Feed_stand_in_one_impl_block = ();
 #[allow(deprecated)]
-#[automatically_derived]
 impl ::supervise::AllHandlersStandInOneImplBlock for Feed {}
 #[allow(deprecated)]
 ///The messages of [`Feed`].
@@ -56,8 +55,6 @@ pub enum FeedMessage {
 #[automatically_derived]
 impl ::core::fmt::Debug for FeedMessage {
     fn fmt(&self, __f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-        #[allow(unused_imports)]
-        use ::supervise::__private::{IsDebug as _, NotDebug as _};
         match *self {
             FeedMessage::Peek { .. } => __f.write_str("Peek"),
             #[cfg(unix)]
@@ -80,26 +77,20 @@ impl ::supervise::Actor for Feed {
         ::supervise::Envelope<FeedMessage>,
     > {
         #[allow(unused_imports)]
-        use ::supervise::__private::{
-            AnError as _, ErrorLike as _, IntoError as _, ReportedError as _,
-        };
-        #[allow(unused_imports)]
-        use ::supervise::__private::{FutureKind as _, PlainKind as _};
+        use ::supervise::__private::probes::*;
         ::core::ops::ControlFlow::Break(
             match ::supervise::__private::open(__ctx, message) {
                 FeedMessage::Peek {} => {
                     ::supervise::__private::enter(__ctx, 1u16);
                     let () = Self::peek(self);
-                    ::supervise::__private::reply::<_, ()>(__ctx, ());
-                    ::core::result::Result::Ok(())
+                    ::supervise::__private::reply::<_, ()>(__ctx, ())
                 }
                 #[cfg(unix)]
                 FeedMessage::Read {} => {
                     ::supervise::__private::enter(__ctx, 2u16);
                     match Self::read(self) {
                         ::core::result::Result::Ok(reply) => {
-                            ::supervise::__private::reply::<_, ()>(__ctx, reply);
-                            ::core::result::Result::Ok(())
+                            ::supervise::__private::reply::<_, ()>(__ctx, reply)
                         }
                         ::core::result::Result::Err(error) => {
                             ::core::result::Result::Err({
@@ -121,11 +112,7 @@ impl ::supervise::Actor for Feed {
         _ctx: &mut ::supervise::Context<Self>,
     ) -> ::core::result::Result<(), ::supervise::Failure> {
         #[allow(unused_imports)]
-        use ::supervise::__private::{
-            AnError as _, ErrorLike as _, IntoError as _, ReportedError as _,
-        };
-        #[allow(unused_imports)]
-        use ::supervise::__private::{FutureKind as _, PlainKind as _};
+        use ::supervise::__private::probes::*;
         match <io::Result<
             (),
         > as ::supervise::__private::ResultLike>::into_result(Self::open(self)) {
@@ -201,7 +188,6 @@ const _: () = {
     {}
     #[cfg(not(all(windows)))]
     impl<__P> __Failure1<__P> for Feed {}
-    #[automatically_derived]
     impl<__P> ::supervise::HandlersOfOneImplBlockDecidedBy<__P> for Feed
     where
         Feed: __Failure0<__P>,

@@ -36,7 +36,6 @@ impl ::core::cmp::PartialEq for OrdersRef {
     }
 }
 #[allow(deprecated)]
-#[automatically_derived]
 impl ::core::cmp::Eq for OrdersRef {}
 #[allow(deprecated)]
 #[automatically_derived]
@@ -61,7 +60,6 @@ impl ::supervise::TypedRef for OrdersRef {
     }
 }
 #[allow(deprecated)]
-#[automatically_derived]
 impl ::supervise::__private::MigrationHints for OrdersRef {}
 #[allow(deprecated)]
 impl OrdersRef {
@@ -80,19 +78,14 @@ impl ::supervise::Supervisor for Orders {
     );
 }
 #[allow(deprecated)]
-#[automatically_derived]
 impl ::supervise::Durable for Orders {}
 #[allow(deprecated)]
-#[automatically_derived]
 impl ::supervise::DecidesAll for Orders {}
 #[allow(deprecated)]
-#[automatically_derived]
 impl<__E: ?::core::marker::Sized> ::supervise::Decides<__E> for Orders {}
 #[allow(deprecated)]
-#[automatically_derived]
 impl<__P> ::supervise::EscalationsDecidedBy<__P> for Orders {}
 #[allow(deprecated)]
-#[automatically_derived]
 impl<__P> ::supervise::DeclarationDecidedBy<__P> for Orders {}
 ///
 /**# Messages
@@ -131,7 +124,6 @@ impl Orders {
 #[allow(dead_code, non_camel_case_types)]
 type all_handlers_of_Orders_stand_in_one_impl_block = ();
 #[allow(deprecated)]
-#[automatically_derived]
 impl ::supervise::AllHandlersStandInOneImplBlock for Orders {}
 #[allow(deprecated)]
 ///The messages of [`Orders`].
@@ -151,24 +143,18 @@ pub enum OrdersMessage {
 impl ::core::fmt::Debug for OrdersMessage {
     fn fmt(&self, __f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         #[allow(unused_imports)]
-        use ::supervise::__private::{IsDebug as _, NotDebug as _};
+        use ::supervise::__private::probes::*;
         match *self {
             OrdersMessage::Place { ref order, ref r#type } => {
-                ::supervise::__private::debug(
-                    __f,
-                    "Place",
-                    &[
-                        ("order", (&&::supervise::__private::Shown(order)).__shown()),
-                        ("type", (&&::supervise::__private::Shown(r#type)).__shown()),
-                    ],
-                )
+                __f.debug_struct("Place")
+                    .field("order", ::supervise::__private::Shown(order).__shown())
+                    .field("type", r#type)
+                    .finish()
             }
             OrdersMessage::Socket { ref socket } => {
-                ::supervise::__private::debug(
-                    __f,
-                    "Socket",
-                    &[("socket", (&&::supervise::__private::Shown(socket)).__shown())],
-                )
+                __f.debug_struct("Socket")
+                    .field("socket", ::supervise::__private::Shown(socket).__shown())
+                    .finish()
             }
             #[cfg(unix)]
             OrdersMessage::Empty { .. } => __f.write_str("Empty"),
@@ -194,33 +180,26 @@ impl ::supervise::Actor for Orders {
         ::supervise::Envelope<OrdersMessage>,
     > {
         #[allow(unused_imports)]
-        use ::supervise::__private::{
-            AnError as _, ErrorLike as _, IntoError as _, ReportedError as _,
-        };
-        #[allow(unused_imports)]
-        use ::supervise::__private::{FutureKind as _, PlainKind as _};
+        use ::supervise::__private::probes::*;
         ::core::ops::ControlFlow::Break(
             match ::supervise::__private::open(__ctx, message) {
                 OrdersMessage::Place { order, r#type } => {
                     ::supervise::__private::enter(__ctx, 1u16);
                     let order = ::supervise::__private::sendable::<Order>(order);
                     let () = Self::place(self, order, r#type);
-                    ::supervise::__private::reply::<_, ()>(__ctx, ());
-                    ::core::result::Result::Ok(())
+                    ::supervise::__private::reply::<_, ()>(__ctx, ())
                 }
                 OrdersMessage::Socket { socket } => {
                     ::supervise::__private::enter(__ctx, 2u16);
                     let socket = ::supervise::__private::sendable::<Socket>(socket);
                     let () = Self::socket(self, socket);
-                    ::supervise::__private::reply::<_, ()>(__ctx, ());
-                    ::core::result::Result::Ok(())
+                    ::supervise::__private::reply::<_, ()>(__ctx, ())
                 }
                 #[cfg(unix)]
                 OrdersMessage::Empty {} => {
                     ::supervise::__private::enter(__ctx, 3u16);
                     let () = Self::empty(self);
-                    ::supervise::__private::reply::<_, ()>(__ctx, ());
-                    ::core::result::Result::Ok(())
+                    ::supervise::__private::reply::<_, ()>(__ctx, ())
                 }
             },
         )
@@ -415,7 +394,6 @@ impl OrdersRef {
     }
 }
 #[allow(deprecated)]
-#[automatically_derived]
 impl<__P> ::supervise::HandlersOfOneImplBlockDecidedBy<__P> for Orders
 where
     Orders: ::supervise::DeclarationDecidedBy<__P>,

@@ -64,7 +64,6 @@ where
     }
 }
 #[allow(deprecated)]
-#[automatically_derived]
 impl<S: Source, const N: usize> ::core::cmp::Eq for ReaderRef<S, N>
 where
     S: Clone,
@@ -105,7 +104,6 @@ where
     }
 }
 #[allow(deprecated)]
-#[automatically_derived]
 impl<S: Source, const N: usize> ::supervise::__private::MigrationHints
 for ReaderRef<S, N>
 where
@@ -165,27 +163,23 @@ where
     }
 }
 #[allow(deprecated)]
-#[automatically_derived]
 impl<S: Source, const N: usize> ::supervise::DecidesAll for Reader<S, N>
 where
     S: Clone,
 {}
 #[allow(deprecated)]
-#[automatically_derived]
 impl<S: Source, __E: ?::core::marker::Sized, const N: usize> ::supervise::Decides<__E>
 for Reader<S, N>
 where
     S: Clone,
 {}
 #[allow(deprecated)]
-#[automatically_derived]
 impl<S: Source, __P, const N: usize> ::supervise::EscalationsDecidedBy<__P>
 for Reader<S, N>
 where
     S: Clone,
 {}
 #[allow(deprecated)]
-#[automatically_derived]
 impl<S: Source, __P, const N: usize> ::supervise::DeclarationDecidedBy<__P>
 for Reader<S, N>
 where
@@ -218,7 +212,6 @@ where
 #[allow(dead_code, non_camel_case_types)]
 type all_handlers_of_Reader_stand_in_one_impl_block = ();
 #[allow(deprecated)]
-#[automatically_derived]
 impl<S: Source, const N: usize> ::supervise::AllHandlersStandInOneImplBlock
 for Reader<S, N>
 where
@@ -243,14 +236,12 @@ where
 {
     fn fmt(&self, __f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         #[allow(unused_imports)]
-        use ::supervise::__private::{IsDebug as _, NotDebug as _};
+        use ::supervise::__private::probes::*;
         match *self {
             ReaderMessage::Next { ref other } => {
-                ::supervise::__private::debug(
-                    __f,
-                    "Next",
-                    &[("other", (&&::supervise::__private::Shown(other)).__shown())],
-                )
+                __f.debug_struct("Next")
+                    .field("other", ::supervise::__private::Shown(other).__shown())
+                    .finish()
             }
         }
     }
@@ -273,11 +264,7 @@ where
         ::supervise::Envelope<ReaderMessage<S, N>>,
     > {
         #[allow(unused_imports)]
-        use ::supervise::__private::{
-            AnError as _, ErrorLike as _, IntoError as _, ReportedError as _,
-        };
-        #[allow(unused_imports)]
-        use ::supervise::__private::{FutureKind as _, PlainKind as _};
+        use ::supervise::__private::probes::*;
         ::core::ops::ControlFlow::Break(
             match ::supervise::__private::open(__ctx, message) {
                 ReaderMessage::Next { other } => {
@@ -287,8 +274,7 @@ where
                         (&::supervise::__private::Probe::<Option<S::Item>>::NEW).__kind(),
                     );
                     let reply = Self::next(self, other);
-                    ::supervise::__private::reply::<_, Option<S::Item>>(__ctx, reply);
-                    ::core::result::Result::Ok(())
+                    ::supervise::__private::reply::<_, Option<S::Item>>(__ctx, reply)
                 }
             },
         )
@@ -321,7 +307,6 @@ where
     }
 }
 #[allow(deprecated)]
-#[automatically_derived]
 impl<S: Source, __P, const N: usize> ::supervise::HandlersOfOneImplBlockDecidedBy<__P>
 for Reader<S, N>
 where

@@ -65,7 +65,6 @@ impl Feed {
 #[allow(dead_code, non_camel_case_types)]
 type all_handlers_of_Feed_stand_in_one_impl_block = ();
 #[allow(deprecated)]
-#[automatically_derived]
 impl ::supervise::AllHandlersStandInOneImplBlock for Feed {}
 #[allow(deprecated)]
 ///The messages of [`Feed`].
@@ -89,23 +88,17 @@ pub enum FeedMessage {
 impl ::core::fmt::Debug for FeedMessage {
     fn fmt(&self, __f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         #[allow(unused_imports)]
-        use ::supervise::__private::{IsDebug as _, NotDebug as _};
+        use ::supervise::__private::probes::*;
         match *self {
             FeedMessage::Fetch { ref id } => {
-                ::supervise::__private::debug(
-                    __f,
-                    "Fetch",
-                    &[("id", (&&::supervise::__private::Shown(id)).__shown())],
-                )
+                __f.debug_struct("Fetch")
+                    .field("id", ::supervise::__private::Shown(id).__shown())
+                    .finish()
             }
             #[cfg(unix)]
             FeedMessage::Read { .. } => __f.write_str("Read"),
             FeedMessage::Check { ref strict } => {
-                ::supervise::__private::debug(
-                    __f,
-                    "Check",
-                    &[("strict", (&&::supervise::__private::Shown(strict)).__shown())],
-                )
+                __f.debug_struct("Check").field("strict", strict).finish()
             }
             FeedMessage::Close { .. } => __f.write_str("Close"),
             FeedMessage::Count { .. } => __f.write_str("Count"),
@@ -130,11 +123,7 @@ impl ::supervise::Actor for Feed {
         __ctx: &mut ::supervise::Context<Self>,
     ) -> ::core::result::Result<(), ::supervise::Failure> {
         #[allow(unused_imports)]
-        use ::supervise::__private::{
-            AnError as _, ErrorLike as _, IntoError as _, ReportedError as _,
-        };
-        #[allow(unused_imports)]
-        use ::supervise::__private::{FutureKind as _, PlainKind as _};
+        use ::supervise::__private::probes::*;
         match ::supervise::__private::open(__ctx, message) {
             FeedMessage::Fetch { id } => {
                 ::supervise::__private::enter(__ctx, 1u16);
@@ -145,8 +134,7 @@ impl ::supervise::Actor for Feed {
                     .await
                 {
                     ::core::result::Result::Ok(reply) => {
-                        ::supervise::__private::reply::<_, Match>(__ctx, reply);
-                        ::core::result::Result::Ok(())
+                        ::supervise::__private::reply::<_, Match>(__ctx, reply)
                     }
                     ::core::result::Result::Err(error) => {
                         ::core::result::Result::Err({
@@ -171,11 +159,7 @@ impl ::supervise::Actor for Feed {
         ::supervise::Envelope<FeedMessage>,
     > {
         #[allow(unused_imports)]
-        use ::supervise::__private::{
-            AnError as _, ErrorLike as _, IntoError as _, ReportedError as _,
-        };
-        #[allow(unused_imports)]
-        use ::supervise::__private::{FutureKind as _, PlainKind as _};
+        use ::supervise::__private::probes::*;
         match *::supervise::Envelope::message(&message) {
             FeedMessage::Fetch { .. } => {
                 return ::core::ops::ControlFlow::Continue(message);
@@ -196,8 +180,7 @@ impl ::supervise::Actor for Feed {
                             ::supervise::__private::reply::<
                                 _,
                                 <io::Result<u8> as ::supervise::__private::ResultLike>::Ok,
-                            >(__ctx, reply);
-                            ::core::result::Result::Ok(())
+                            >(__ctx, reply)
                         }
                         ::core::result::Result::Err(error) => {
                             ::core::result::Result::Err({
@@ -213,20 +196,17 @@ impl ::supervise::Actor for Feed {
                 FeedMessage::Check { strict } => {
                     ::supervise::__private::enter(__ctx, 3u16);
                     let ::supervise::Reply(reply) = Self::check(self, strict);
-                    ::supervise::__private::reply::<_, Result<u8, No>>(__ctx, reply);
-                    ::core::result::Result::Ok(())
+                    ::supervise::__private::reply::<_, Result<u8, No>>(__ctx, reply)
                 }
                 FeedMessage::Close {} => {
                     ::supervise::__private::enter(__ctx, 4u16);
                     let () = Self::close(self);
-                    ::supervise::__private::reply::<_, ()>(__ctx, ());
-                    ::core::result::Result::Ok(())
+                    ::supervise::__private::reply::<_, ()>(__ctx, ())
                 }
                 FeedMessage::Count {} => {
                     ::supervise::__private::enter(__ctx, 5u16);
                     let reply = Self::count(self);
-                    ::supervise::__private::reply::<_, u64>(__ctx, reply);
-                    ::core::result::Result::Ok(())
+                    ::supervise::__private::reply::<_, u64>(__ctx, reply)
                 }
                 #[allow(unreachable_patterns)]
                 _ => ::core::unreachable!("`handle` handles it"),
@@ -342,7 +322,6 @@ const _: () = {
     {}
     #[cfg(not(all(unix)))]
     impl<__P> __Failure0<__P> for Feed {}
-    #[automatically_derived]
     impl<__P> ::supervise::HandlersOfOneImplBlockDecidedBy<__P> for Feed
     where
         Feed: __Failure0<__P>,

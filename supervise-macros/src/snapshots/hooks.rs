@@ -44,7 +44,6 @@ impl Feed {
 #[allow(dead_code, non_camel_case_types)]
 type all_handlers_of_Feed_stand_in_one_impl_block = ();
 #[allow(deprecated)]
-#[automatically_derived]
 impl ::supervise::AllHandlersStandInOneImplBlock for Feed {}
 #[allow(deprecated)]
 ///The messages of [`Feed`].
@@ -55,8 +54,6 @@ pub enum FeedMessage {}
 #[automatically_derived]
 impl ::core::fmt::Debug for FeedMessage {
     fn fmt(&self, __f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-        #[allow(unused_imports)]
-        use ::supervise::__private::{IsDebug as _, NotDebug as _};
         match *self {}
     }
 }
@@ -69,11 +66,7 @@ impl ::supervise::Actor for Feed {
         ctx: &mut ::supervise::Context<Self>,
     ) -> ::core::result::Result<(), ::supervise::Failure> {
         #[allow(unused_imports)]
-        use ::supervise::__private::{
-            AnError as _, ErrorLike as _, IntoError as _, ReportedError as _,
-        };
-        #[allow(unused_imports)]
-        use ::supervise::__private::{FutureKind as _, PlainKind as _};
+        use ::supervise::__private::probes::*;
         match ::supervise::__private::handler_future(Self::open(self, ctx)).await {
             ::core::result::Result::Ok(()) => ::core::result::Result::Ok(()),
             ::core::result::Result::Err(error) => {
@@ -137,12 +130,10 @@ impl ::supervise::Actor for Feed {
 #[allow(clippy::too_many_arguments, clippy::type_complexity)]
 impl FeedRef {}
 #[allow(deprecated)]
-#[automatically_derived]
 impl<__P> ::supervise::HandlersOfOneImplBlockDecidedBy<__P> for Feed
 where
     Feed: ::supervise::DeclarationDecidedBy<__P>,
     __P: ::supervise::DecidesUnasked<SpawnError>,
 {}
 #[allow(deprecated)]
-#[automatically_derived]
 impl<__A> ::supervise::Watches<__A> for Feed {}

@@ -29,7 +29,6 @@ impl<K: Key> Database<K> {
 #[allow(dead_code, non_camel_case_types)]
 type all_handlers_of_Database_stand_in_one_impl_block = ();
 #[allow(deprecated)]
-#[automatically_derived]
 impl<K: Key> ::supervise::AllHandlersStandInOneImplBlock for Database<K> {}
 #[allow(deprecated)]
 ///The messages of [`Database`].
@@ -47,25 +46,19 @@ pub enum DatabaseMessage<K: Key> {
 impl<K: Key> ::core::fmt::Debug for DatabaseMessage<K> {
     fn fmt(&self, __f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         #[allow(unused_imports)]
-        use ::supervise::__private::{IsDebug as _, NotDebug as _};
+        use ::supervise::__private::probes::*;
         match *self {
             DatabaseMessage::Put { ref key, ref value } => {
-                ::supervise::__private::debug(
-                    __f,
-                    "Put",
-                    &[
-                        ("key", (&&::supervise::__private::Shown(key)).__shown()),
-                        ("value", (&&::supervise::__private::Shown(value)).__shown()),
-                    ],
-                )
+                __f.debug_struct("Put")
+                    .field("key", ::supervise::__private::Shown(key).__shown())
+                    .field("value", ::supervise::__private::Shown(value).__shown())
+                    .finish()
             }
             #[cfg(unix)]
             DatabaseMessage::Forget { ref key } => {
-                ::supervise::__private::debug(
-                    __f,
-                    "Forget",
-                    &[("key", (&&::supervise::__private::Shown(key)).__shown())],
-                )
+                __f.debug_struct("Forget")
+                    .field("key", ::supervise::__private::Shown(key).__shown())
+                    .finish()
             }
         }
     }
@@ -85,11 +78,7 @@ impl<K: Key> ::supervise::Actor for Database<K> {
         ::supervise::Envelope<DatabaseMessage<K>>,
     > {
         #[allow(unused_imports)]
-        use ::supervise::__private::{
-            AnError as _, ErrorLike as _, IntoError as _, ReportedError as _,
-        };
-        #[allow(unused_imports)]
-        use ::supervise::__private::{FutureKind as _, PlainKind as _};
+        use ::supervise::__private::probes::*;
         ::core::ops::ControlFlow::Break(
             match ::supervise::__private::open(__ctx, message) {
                 DatabaseMessage::Put { key, value } => {
@@ -98,8 +87,7 @@ impl<K: Key> ::supervise::Actor for Database<K> {
                     let value = ::supervise::__private::sendable::<Vec<u8>>(value);
                     match Self::put(self, key, value) {
                         ::core::result::Result::Ok(reply) => {
-                            ::supervise::__private::reply::<_, ()>(__ctx, reply);
-                            ::core::result::Result::Ok(())
+                            ::supervise::__private::reply::<_, ()>(__ctx, reply)
                         }
                         ::core::result::Result::Err(error) => {
                             ::core::result::Result::Err({
@@ -117,8 +105,7 @@ impl<K: Key> ::supervise::Actor for Database<K> {
                     ::supervise::__private::enter(__ctx, 2u16);
                     let key = ::supervise::__private::sendable::<K>(key);
                     let () = Self::forget(self, key);
-                    ::supervise::__private::reply::<_, ()>(__ctx, ());
-                    ::core::result::Result::Ok(())
+                    ::supervise::__private::reply::<_, ()>(__ctx, ())
                 }
             },
         )
@@ -160,7 +147,6 @@ impl<K: Key> DatabaseRef<K> {
     }
 }
 #[allow(deprecated)]
-#[automatically_derived]
 impl<K: Key, __P> ::supervise::HandlersOfOneImplBlockDecidedBy<__P> for Database<K>
 where
     Database<K>: ::supervise::DeclarationDecidedBy<__P>,

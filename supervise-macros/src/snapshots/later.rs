@@ -36,7 +36,6 @@ impl ::core::cmp::PartialEq for DeskRef {
     }
 }
 #[allow(deprecated)]
-#[automatically_derived]
 impl ::core::cmp::Eq for DeskRef {}
 #[allow(deprecated)]
 #[automatically_derived]
@@ -61,7 +60,6 @@ impl ::supervise::TypedRef for DeskRef {
     }
 }
 #[allow(deprecated)]
-#[automatically_derived]
 impl ::supervise::__private::MigrationHints for DeskRef {}
 #[allow(deprecated)]
 impl DeskRef {
@@ -80,16 +78,12 @@ impl ::supervise::Supervisor for Desk {
     );
 }
 #[allow(deprecated)]
-#[automatically_derived]
 impl ::supervise::DecidesAll for Desk {}
 #[allow(deprecated)]
-#[automatically_derived]
 impl<__E: ?::core::marker::Sized> ::supervise::Decides<__E> for Desk {}
 #[allow(deprecated)]
-#[automatically_derived]
 impl<__P> ::supervise::EscalationsDecidedBy<__P> for Desk {}
 #[allow(deprecated)]
-#[automatically_derived]
 impl<__P> ::supervise::DeclarationDecidedBy<__P> for Desk {}
 ///
 /**# Messages
@@ -127,7 +121,6 @@ impl Desk {
 #[allow(dead_code, non_camel_case_types)]
 type all_handlers_of_Desk_stand_in_one_impl_block = ();
 #[allow(deprecated)]
-#[automatically_derived]
 impl ::supervise::AllHandlersStandInOneImplBlock for Desk {}
 #[allow(deprecated)]
 ///The messages of [`Desk`].
@@ -144,21 +137,15 @@ pub enum DeskMessage {
 impl ::core::fmt::Debug for DeskMessage {
     fn fmt(&self, __f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         #[allow(unused_imports)]
-        use ::supervise::__private::{IsDebug as _, NotDebug as _};
+        use ::supervise::__private::probes::*;
         match *self {
             DeskMessage::Place { ref order } => {
-                ::supervise::__private::debug(
-                    __f,
-                    "Place",
-                    &[("order", (&&::supervise::__private::Shown(order)).__shown())],
-                )
+                __f.debug_struct("Place")
+                    .field("order", ::supervise::__private::Shown(order).__shown())
+                    .finish()
             }
             DeskMessage::Cancel { ref order } => {
-                ::supervise::__private::debug(
-                    __f,
-                    "Cancel",
-                    &[("order", (&&::supervise::__private::Shown(order)).__shown())],
-                )
+                __f.debug_struct("Cancel").field("order", order).finish()
             }
         }
     }
@@ -176,11 +163,7 @@ impl ::supervise::Actor for Desk {
         __ctx: &mut ::supervise::Context<Self>,
     ) -> ::core::result::Result<(), ::supervise::Failure> {
         #[allow(unused_imports)]
-        use ::supervise::__private::{
-            AnError as _, ErrorLike as _, IntoError as _, ReportedError as _,
-        };
-        #[allow(unused_imports)]
-        use ::supervise::__private::{FutureKind as _, PlainKind as _};
+        use ::supervise::__private::probes::*;
         match ::supervise::__private::open(__ctx, message) {
             DeskMessage::Place { order } => {
                 ::supervise::__private::enter(__ctx, 1u16);
@@ -204,11 +187,7 @@ impl ::supervise::Actor for Desk {
         ::supervise::Envelope<DeskMessage>,
     > {
         #[allow(unused_imports)]
-        use ::supervise::__private::{
-            AnError as _, ErrorLike as _, IntoError as _, ReportedError as _,
-        };
-        #[allow(unused_imports)]
-        use ::supervise::__private::{FutureKind as _, PlainKind as _};
+        use ::supervise::__private::probes::*;
         match *::supervise::Envelope::message(&message) {
             DeskMessage::Place { .. } => {
                 return ::core::ops::ControlFlow::Continue(message);
@@ -300,7 +279,6 @@ impl DeskRef {
     }
 }
 #[allow(deprecated)]
-#[automatically_derived]
 impl<__P> ::supervise::HandlersOfOneImplBlockDecidedBy<__P> for Desk
 where
     Desk: ::supervise::DeclarationDecidedBy<__P>,

@@ -25,7 +25,6 @@ impl Feed {
 #[allow(dead_code, non_camel_case_types)]
 type all_handlers_of_Feed_stand_in_one_impl_block = ();
 #[allow(deprecated)]
-#[automatically_derived]
 impl ::supervise::AllHandlersStandInOneImplBlock for Feed {}
 #[allow(deprecated)]
 ///The messages of [`Feed`].
@@ -40,17 +39,13 @@ pub enum FeedMessage {
 impl ::core::fmt::Debug for FeedMessage {
     fn fmt(&self, __f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         #[allow(unused_imports)]
-        use ::supervise::__private::{IsDebug as _, NotDebug as _};
+        use ::supervise::__private::probes::*;
         match *self {
             FeedMessage::Fetch { ref id, ref name } => {
-                ::supervise::__private::debug(
-                    __f,
-                    "Fetch",
-                    &[
-                        ("id", (&&::supervise::__private::Shown(id)).__shown()),
-                        ("name", (&&::supervise::__private::Shown(name)).__shown()),
-                    ],
-                )
+                __f.debug_struct("Fetch")
+                    .field("id", id)
+                    .field("name", ::supervise::__private::Shown(name).__shown())
+                    .finish()
             }
         }
     }
@@ -70,11 +65,7 @@ impl ::supervise::Actor for Feed {
         ::supervise::Envelope<FeedMessage>,
     > {
         #[allow(unused_imports)]
-        use ::supervise::__private::{
-            AnError as _, ErrorLike as _, IntoError as _, ReportedError as _,
-        };
-        #[allow(unused_imports)]
-        use ::supervise::__private::{FutureKind as _, PlainKind as _};
+        use ::supervise::__private::probes::*;
         ::core::ops::ControlFlow::Break(
             match ::supervise::__private::open(__ctx, message) {
                 FeedMessage::Fetch { .. } => ::core::result::Result::Ok(()),
@@ -107,7 +98,6 @@ impl FeedRef {
     }
 }
 #[allow(deprecated)]
-#[automatically_derived]
 impl<__P> ::supervise::HandlersOfOneImplBlockDecidedBy<__P> for Feed
 where
     Feed: ::supervise::DeclarationDecidedBy<__P>,

@@ -38,7 +38,6 @@ impl ::core::cmp::PartialEq for FeedRef {
     }
 }
 #[allow(deprecated)]
-#[automatically_derived]
 impl ::core::cmp::Eq for FeedRef {}
 #[allow(deprecated)]
 #[automatically_derived]
@@ -88,14 +87,10 @@ impl ::supervise::Supervisor for Feed {
     );
 }
 #[allow(deprecated)]
-#[automatically_derived]
 impl ::supervise::DecidesAll for Feed {}
 #[allow(deprecated)]
-#[automatically_derived]
 impl<__E: ?::core::marker::Sized> ::supervise::Decides<__E> for Feed {}
 #[allow(deprecated)]
-#[automatically_derived]
 impl<__P> ::supervise::EscalationsDecidedBy<__P> for Feed {}
 #[allow(deprecated)]
-#[automatically_derived]
 impl<__P> ::supervise::DeclarationDecidedBy<__P> for Feed {}

@@ -53,7 +53,6 @@ impl<K: Send + 'static> ::core::cmp::PartialEq for StorageRef<K> {
     }
 }
 #[allow(deprecated)]
-#[automatically_derived]
 impl<K: Send + 'static> ::core::cmp::Eq for StorageRef<K> {}
 #[allow(deprecated)]
 #[automatically_derived]
@@ -89,7 +88,6 @@ impl<K: Send + 'static> StorageRef<K> {
     }
 }
 #[allow(deprecated)]
-#[automatically_derived]
 impl<K: Send + 'static> ::supervise::__private::IsProtocol for dyn Storage<K> {}
 #[allow(deprecated)]
 impl<'__a, K: Send + 'static> ::supervise::__private::AsksAt<0usize>

@@ -48,7 +48,6 @@ impl ::core::cmp::PartialEq for StandingsRef {
     }
 }
 #[allow(deprecated)]
-#[automatically_derived]
 impl ::core::cmp::Eq for StandingsRef {}
 #[allow(deprecated)]
 #[automatically_derived]
@@ -73,7 +72,6 @@ impl ::supervise::TypedRef for StandingsRef {
     }
 }
 #[allow(deprecated)]
-#[automatically_derived]
 impl ::supervise::__private::MigrationHints for StandingsRef {}
 #[allow(deprecated)]
 impl StandingsRef {
@@ -177,13 +175,11 @@ impl ::supervise::Supervisor for Standings {
     }
 }
 #[allow(deprecated)]
-#[automatically_derived]
 impl<__E: ?::core::marker::Sized> ::supervise::Decides<__E> for Standings
 where
     Standings: ::supervise::HasOneSpellingForTheTypeInAllRules<__E>,
 {}
 #[allow(deprecated)]
-#[automatically_derived]
 impl<__P> ::supervise::EscalationsDecidedBy<__P> for Standings
 where
     io::Error: ::supervise::EscalatedErrorDecidedBy<__P>,
@@ -195,7 +191,6 @@ impl ::supervise::HasOneSpellingForTheTypeInAllRules<FeedError> for Standings {}
 #[automatically_derived]
 impl ::supervise::HasOneSpellingForTheTypeInAllRules<io::Error> for Standings {}
 #[allow(deprecated)]
-#[automatically_derived]
 impl<__P> ::supervise::DeclarationDecidedBy<__P> for Standings {}
 #[supervise(__already_read)]
 const _: () = ();

@@ -44,7 +44,6 @@ impl ::core::cmp::PartialEq for ParentRef {
     }
 }
 #[allow(deprecated)]
-#[automatically_derived]
 impl ::core::cmp::Eq for ParentRef {}
 #[allow(deprecated)]
 #[automatically_derived]
@@ -69,7 +68,6 @@ impl ::supervise::TypedRef for ParentRef {
     }
 }
 #[allow(deprecated)]
-#[automatically_derived]
 impl ::supervise::__private::MigrationHints for ParentRef {}
 #[allow(deprecated)]
 impl ParentRef {
@@ -85,16 +83,12 @@ impl ::supervise::Supervisor for Parent {
     type Ref = ParentRef;
 }
 #[allow(deprecated)]
-#[automatically_derived]
 impl ::supervise::DecidesAll for Parent {}
 #[allow(deprecated)]
-#[automatically_derived]
 impl<__E: ?::core::marker::Sized> ::supervise::Decides<__E> for Parent {}
 #[allow(deprecated)]
-#[automatically_derived]
 impl<__P> ::supervise::EscalationsDecidedBy<__P> for Parent {}
 #[allow(deprecated)]
-#[automatically_derived]
 impl<__P> ::supervise::DeclarationDecidedBy<__P> for Parent {}
 #[supervise(__already_read)]
 const _: () = ();

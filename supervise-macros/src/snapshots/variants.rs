@@ -48,7 +48,6 @@ impl ::core::cmp::PartialEq for DbRef {
     }
 }
 #[allow(deprecated)]
-#[automatically_derived]
 impl ::core::cmp::Eq for DbRef {}
 #[allow(deprecated)]
 #[automatically_derived]
@@ -73,7 +72,6 @@ impl ::supervise::TypedRef for DbRef {
     }
 }
 #[allow(deprecated)]
-#[automatically_derived]
 impl ::supervise::__private::MigrationHints for DbRef {}
 #[allow(deprecated)]
 impl DbRef {
@@ -133,19 +131,16 @@ impl ::supervise::Supervisor for Db {
     }
 }
 #[allow(deprecated)]
-#[automatically_derived]
 impl<__E: ?::core::marker::Sized> ::supervise::Decides<__E> for Db
 where
     Db: ::supervise::HasOneSpellingForTheTypeInAllRules<__E>,
 {}
 #[allow(deprecated)]
-#[automatically_derived]
 impl<__P> ::supervise::EscalationsDecidedBy<__P> for Db {}
 #[allow(deprecated)]
 #[automatically_derived]
 impl ::supervise::HasOneSpellingForTheTypeInAllRules<DbError> for Db {}
 #[allow(deprecated)]
-#[automatically_derived]
 impl<__P> ::supervise::DeclarationDecidedBy<__P> for Db {}
 #[supervise(__already_read)]
 const _: () = ();

@@ -4,7 +4,7 @@ use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::{Ident, Path};
 
-use super::behaviour::{matched, tiers};
+use super::behaviour::{matched, probes};
 use super::{call, message};
 use crate::block::model::{Batch, Block, Handler, Reply};
 use crate::block::parse::batch;
@@ -41,7 +41,7 @@ pub(super) fn members(block: &Block) -> TokenStream {
     if how.is_empty() {
         return how;
     }
-    let (envelope, tiers) = (message::envelope(block), tiers(krate));
+    let (envelope, probes) = (message::envelope(block), probes(krate));
     quote_spanned! {mixed=>
         const BATCHES: ::core::primitive::bool = true;
 
@@ -60,7 +60,7 @@ pub(super) fn members(block: &Block) -> TokenStream {
             batch: ::std::vec::Vec<#envelope>,
             __ctx: &mut #krate::Context<Self>,
         ) -> ::core::result::Result<(), #krate::Failure> {
-            #tiers
+            #probes
             let __count = batch.len();
             match handler {
                 #arms

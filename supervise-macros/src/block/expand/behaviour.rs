@@ -107,14 +107,14 @@ fn handlers(block: &Block) -> TokenStream {
 
 fn handle(block: &Block, arms: &TokenStream, rest: &TokenStream) -> TokenStream {
     let krate = &block.krate;
-    let (tiers, parameters) = (tiers(&block.krate), parameters(block));
+    let (probes, parameters) = (probes(&block.krate), parameters(block));
     let at_name = spans::path_at(&block.krate, block.name.span());
     let returns = quote_spanned! {block.name.span()=>
         -> ::core::result::Result<(), #at_name::Failure>
     };
     quote_spanned! {Span::mixed_site()=>
         async fn handle(#parameters) #returns {
-            #tiers
+            #probes
             match #krate::__private::open(__ctx, message) {
                 #arms
                 #rest
@@ -137,12 +137,12 @@ fn handle_now(block: &Block, arms: &TokenStream, later: &TokenStream, gathered: 
         };
         rest = quote_spanned!(mixed=> #[allow(unreachable_patterns)] _ => ::core::unreachable!("`handle` handles it"),);
     }
-    let (tiers, parameters, envelope) = (tiers(krate), parameters(block), message::envelope(block));
+    let (probes, parameters, envelope) = (probes(krate), parameters(block), message::envelope(block));
     quote_spanned! {Span::mixed_site()=>
         fn handle_now(
             #parameters
         ) -> ::core::ops::ControlFlow<::core::result::Result<(), #krate::Failure>, #envelope> {
-            #tiers
+            #probes
             #given_back
             ::core::ops::ControlFlow::Break(match #krate::__private::open(__ctx, message) {
                 #arms
@@ -161,12 +161,11 @@ fn parameters(block: &Block) -> TokenStream {
     }
 }
 
-pub(super) fn tiers(krate: &Path) -> TokenStream {
+/// Imports the methods that find out what a type implements.
+pub(super) fn probes(krate: &Path) -> TokenStream {
     quote_spanned! {Span::mixed_site()=>
         #[allow(unused_imports)]
-        use #krate::__private::{AnError as _, ErrorLike as _, IntoError as _, ReportedError as _};
-        #[allow(unused_imports)]
-        use #krate::__private::{FutureKind as _, PlainKind as _};
+        use #krate::__private::probes::*;
     }
 }
 
@@ -209,10 +208,7 @@ fn answer(handler: &Handler, krate: &Path) -> TokenStream {
     let ty = handler.reply.ty(krate);
     let give = quote_spanned!(at=> #give::__private::reply::<_, #ty>);
     let reply = if nothing { quote_spanned!(mixed=> ()) } else { quote_spanned!(mixed=> reply) };
-    let answered = quote_spanned! {mixed=>
-        #give(__ctx, #reply);
-        ::core::result::Result::Ok(())
-    };
+    let answered = quote_spanned!(mixed=> #give(__ctx, #reply));
     match &handler.reply {
         Reply::Later(later) => answered_later(later, &call, &ty, krate),
         // The returned value may be `#[must_use]`.
@@ -281,8 +277,8 @@ pub(super) fn matched(
     }
 }
 
-/// Whether `ty` is certainly `Send` and not a `Result`. Checks of each common type would take build time.
-fn is_plain(ty: &Type) -> bool {
+/// Whether `ty` is certainly `Send` and `Debug`, and not a `Result`. Checks of each common type would take build time.
+pub(super) fn is_plain(ty: &Type) -> bool {
     const PLAIN: &[&str] = &[
         "bool", "char", "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize",
         "f32", "f64", "String", "Duration",

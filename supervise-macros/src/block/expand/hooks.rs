@@ -4,7 +4,7 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote_spanned;
 use syn::Path;
 
-use super::behaviour::{matched, tiers};
+use super::behaviour::{matched, probes};
 use super::call;
 use super::message::envelope;
 use crate::block::model::{Block, Hook, HookArgument, Outcome};
@@ -57,10 +57,10 @@ fn outcome(call: &TokenStream, outcome: &Outcome, krate: &Path) -> TokenStream {
     match outcome {
         Outcome::Nothing => quote_spanned!(mixed=> let () = #call; #done),
         Outcome::Fallible(fallible) => {
-            let tiers = tiers(krate);
+            let probes = probes(krate);
             let matched =
                 matched(fallible, call, &quote_spanned!(mixed=> ()), &quote_spanned!(mixed=> #done,), krate);
-            quote_spanned!(mixed=> #tiers #matched)
+            quote_spanned!(mixed=> #probes #matched)
         }
     }
 }

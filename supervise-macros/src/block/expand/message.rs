@@ -5,6 +5,7 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::ext::IdentExt;
 use syn::{Generics, Path, Visibility};
 
+use super::behaviour::{is_plain, probes};
 use super::with_default_doc;
 use crate::attributes;
 use crate::block::model::{Block, Handler};
@@ -144,10 +145,11 @@ pub(super) fn debug(block: &Block) -> TokenStream {
     let (_, ty_generics, _) = generics.split_for_impl();
     let mixed = Span::mixed_site();
     let mut arms = TokenStream::new();
+    let mut imports = false;
     for handler in &block.handlers {
         let (cfgs, variant, name) = (&handler.cfgs, located(&handler.variant), handler.variant.to_string());
         if handler.arguments.sensitive.value.is_some() {
-            let hidden = quote_spanned!(mixed=> #krate::__private::debug_hidden(__f, #name));
+            let hidden = quote_spanned!(mixed=> __f.debug_struct(#name).finish_non_exhaustive());
             arms.extend(named_arm(block, handler, &hidden));
             continue;
         }
@@ -160,18 +162,20 @@ pub(super) fn debug(block: &Block) -> TokenStream {
         for field in &handler.fields {
             let (ident, text) = (located(&field.ident), field.ident.unraw().to_string());
             names.extend(quote_spanned!(mixed=> ref #ident,));
-            shown.extend(quote_spanned!(mixed=> (#text, (&&#krate::__private::Shown(#ident)).__shown()),));
+            shown.extend(if is_plain(&field.ty) {
+                quote_spanned!(mixed=> .field(#text, #ident))
+            } else {
+                imports = true;
+                quote_spanned!(mixed=> .field(#text, #krate::__private::Shown(#ident).__shown()))
+            });
         }
-        arms.extend(quote_spanned! {mixed=>
-            #cfgs
-            #message::#variant { #names } => #krate::__private::debug(__f, #name, &[#shown]),
-        });
+        arms.extend(quote_spanned!(mixed=> #cfgs #message::#variant { #names } => __f.debug_struct(#name) #shown .finish(),));
     }
+    let import = imports.then(|| probes(krate));
     let never = never_arm(block);
     let members = quote_spanned! {mixed=>
         fn fmt(&self, __f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-            #[allow(unused_imports)]
-            use #krate::__private::{IsDebug as _, NotDebug as _};
+            #import
             match *self {
                 #arms
                 #never

@@ -5,16 +5,16 @@ use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident};
 use syn::Type;
 
-use super::mentions;
 use super::syntax::Member;
+use super::{Words, mentions};
 use crate::block::model::Block;
 use crate::errors::Errors;
 use crate::spelling::closest;
 
 /// Refuses a type of the user that has the name of the messages, as far as the block shows it. The messages get another name, so that
 /// this is the only error.
-pub(super) fn check(block: &mut Block, members: &[Member], errors: &mut Errors) {
-    if check_fields(block, errors) || check_variants(block, members, errors) {
+pub(super) fn check(block: &mut Block, members: &[Member], words: &Words, errors: &mut Errors) {
+    if check_fields(block, errors) || check_variants(block, members, words, errors) {
         block.message = format_ident!("{}Messages", block.mistakes, span = Span::mixed_site());
     }
 }
@@ -44,16 +44,16 @@ fn check_fields(block: &Block, errors: &mut Errors) -> bool {
 }
 
 /// Refuses a variant that no handler makes, in a block that does not use the messages itself: it is one of another enum of that name.
-fn check_variants(block: &Block, members: &[Member], errors: &mut Errors) -> bool {
+fn check_variants(block: &Block, members: &[Member], words: &Words, errors: &mut Errors) -> bool {
     let name = block.message.to_string();
+    if words.elsewhere.contains(&name) || !words.in_bodies.contains(&name) {
+        return false;
+    }
     let variants: Vec<String> = block.handlers.iter().map(|handler| handler.variant.to_string()).collect();
     let known: Vec<&str> = variants.iter().map(String::as_str).collect();
     let mut foreign = None;
     for member in members {
         let Member::Method(method) = member else { continue };
-        if mentions(method.signature.to_token_stream(), &name) {
-            return false;
-        }
         let body = method.body.to_token_stream();
         // A body may import the name for itself.
         if !mentions(body.clone(), "use") {
