@@ -56,6 +56,14 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         is_in_line && self.is_dying(first)
     }
 
+    /// Whether this actor restarts or stops, and goes on only after `child` has ended.
+    ///
+    /// Rule [14.8](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-14.8).
+    pub fn goes_on_after(&self, child: ChildId) -> bool {
+        let waits = matches!(self.phase, Phase::Restarting(_) | Phase::Waiting(_) | Phase::Terminating);
+        waits && self.is_dying(child)
+    }
+
     /// Whether the actor ended.
     pub fn has_ended(&self) -> bool {
         matches!(self.phase, Phase::Ended)
