@@ -91,11 +91,6 @@ impl<M, C> Lane<M, C> {
         self.marks.push(self.messages.len() - 1, weight);
     }
 
-    /// This many messages are going to be put before the others.
-    pub(super) fn shift_marks(&mut self, messages: usize) {
-        self.marks.pushed_front(messages);
-    }
-
     /// For how many marks there is room.
     #[cfg(all(test, feature = "timing", not(supervise_loom)))]
     pub(super) fn room_of_marks(&self) -> usize {

@@ -103,13 +103,6 @@ mod kept {
             self.waiting.get_or_insert_default().push_back(mark);
         }
 
-        /// This many messages were put before all others.
-        pub(crate) fn pushed_front(&mut self, messages: usize) {
-            for mark in self.waiting.iter_mut().flat_map(|marks| marks.iter_mut()) {
-                mark.at += messages;
-            }
-        }
-
         /// Gives the marks to the lane that gets all messages: this many.
         #[inline]
         pub(crate) fn pass_to(&mut self, other: &mut Self, messages: usize) {
@@ -184,9 +177,6 @@ mod kept {
 
     impl Marks {
         pub(crate) fn push(&mut self, _: usize, _: u32) {}
-
-        #[inline]
-        pub(crate) fn pushed_front(&mut self, _: usize) {}
 
         #[inline]
         pub(crate) fn pass_to(&mut self, _: &mut Self, _: usize) {}
@@ -299,12 +289,6 @@ mod tests {
         push(&mailbox, 9..10);
         mailbox.time(0, false);
         assert_eq!(marked(&mailbox, &mut batch), [0, 1, 2, 3, 4, 9]);
-        // Messages that are put back come first.
-        mailbox.time(1, true);
-        push(&mailbox, 20..21);
-        mailbox.time(0, false);
-        mailbox.put_back([18, 19].into()).expect("it is open");
-        assert_eq!(marked(&mailbox, &mut batch), [20]);
         // What is left of a batch that is gone marks nothing.
         mailbox.time(1, false);
         push(&mailbox, 30..33);
