@@ -46,7 +46,7 @@ struct Between<C> {
 
 impl<M, C> Lane<M, C> {
     pub(crate) fn new() -> Self {
-        Self { messages: VecDeque::new(), between: None, marks: Marks::default() }
+        Self { messages: VecDeque::new(), between: None, marks: Marks::NONE }
     }
 
     /// How many messages there are.

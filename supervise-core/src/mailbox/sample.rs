@@ -87,7 +87,7 @@ mod kept {
     }
 
     /// The marks of a lane.
-    #[derive(Debug, Default)]
+    #[derive(Debug)]
     pub(crate) struct Marks {
         /// The message is marked before which this many messages are left, itself included. 0: none is.
         next: usize,
@@ -97,6 +97,8 @@ mod kept {
     }
 
     impl Marks {
+        pub(crate) const NONE: Self = Self { next: 0, waiting: None };
+
         /// Marks the message that comes after `before` others.
         pub(crate) fn push(&mut self, before: usize, weight: u32) {
             let mark = Mark { at: before, since: Instant::now(), weight };
@@ -155,6 +157,7 @@ mod kept {
 }
 
 #[cfg(not(feature = "timing"))]
+#[expect(clippy::unused_self, reason = "a lane calls these as if the feature were on")]
 mod kept {
     #[derive(Debug)]
     pub(crate) struct Sampler;
@@ -172,10 +175,12 @@ mod kept {
         }
     }
 
-    #[derive(Debug, Default)]
+    #[derive(Debug)]
     pub(crate) struct Marks;
 
     impl Marks {
+        pub(crate) const NONE: Self = Self;
+
         pub(crate) fn push(&mut self, _: usize, _: u32) {}
 
         #[inline]
