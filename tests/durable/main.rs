@@ -11,6 +11,8 @@ mod ends;
 mod failures;
 mod groups;
 mod keep;
+#[path = "../conformance/log.rs"]
+mod log;
 mod misuse;
 mod names;
 mod orders;

@@ -8,7 +8,7 @@ use tracing::{debug, info, warn};
 
 use super::Chain;
 use crate::base::TARGET;
-use crate::observe::dead_letter::DeadLetter;
+use crate::observe::dead_letter::{DeadLetter, GivenUp};
 use crate::observe::thinned::{MOST_LINES, MissedLetters, OF_DEAD_LETTERS};
 
 /// How many recipients a line names.
@@ -59,8 +59,7 @@ impl Display for ToWhom<'_> {
     }
 }
 
-/// `stopped`: its actor is ending.
-pub(in crate::observe) fn quarantined(letter: &DeadLetter, stopped: bool) {
+pub(in crate::observe) fn quarantined(letter: &DeadLetter, given_up: GivenUp) {
     let DeadLetter { recipient, message: letter, reason, failures, deliveries, permitted, .. } = letter;
     match failures.last() {
         None => {
@@ -68,7 +67,7 @@ pub(in crate::observe) fn quarantined(letter: &DeadLetter, stopped: bool) {
         }
         Some(last) => warn!(
             target: TARGET, %recipient, letter, ?reason, deliveries, permitted,
-            "a message failed at {}: {}", Deliveries { made: *deliveries, permitted: *permitted, stopped }, Chain(last)
+            "a message failed at {}: {}", Deliveries { made: *deliveries, permitted: *permitted, given_up }, Chain(last)
         ),
     }
 }
@@ -77,21 +76,20 @@ pub(in crate::observe) fn quarantined(letter: &DeadLetter, stopped: bool) {
 struct Deliveries {
     made: u32,
     permitted: u32,
-    stopped: bool,
+    given_up: GivenUp,
 }
 
 impl Display for Deliveries {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Self { made, permitted, stopped } = *self;
-        if made >= permitted {
-            return f.write_str("every delivery");
-        }
-        let deliveries = if made == 1 { "delivery" } else { "deliveries" };
-        let why = if stopped {
-            "its actor stopped before the next"
-        } else {
-            "its actor had no room to keep it for the next"
+        let Self { made, permitted, given_up } = *self;
+        let why = match given_up {
+            #[cfg(feature = "durable")]
+            GivenUp::InQuarantine => return f.write_str("its last delivery, and is in quarantine"),
+            _ if made >= permitted => return f.write_str("every delivery"),
+            GivenUp::Stopped => "its actor stopped before the next",
+            GivenUp::NoRoom => "its actor had no room to keep it for the next",
         };
+        let deliveries = if made == 1 { "delivery" } else { "deliveries" };
         write!(f, "{made} {deliveries} of {permitted}, and {why}")
     }
 }
@@ -102,8 +100,8 @@ mod tests {
 
     #[test]
     fn deliveries_that_were_not_made_are_explained() {
-        let written = [(3, 3, true), (1, 6, true), (2, 6, false)]
-            .map(|(made, permitted, stopped)| Deliveries { made, permitted, stopped }.to_string());
+        let written = [(3, 3, GivenUp::Stopped), (1, 6, GivenUp::Stopped), (2, 6, GivenUp::NoRoom)]
+            .map(|(made, permitted, given_up)| Deliveries { made, permitted, given_up }.to_string());
         let expected = [
             "every delivery",
             "1 delivery of 6, and its actor stopped before the next",
