@@ -8,6 +8,7 @@ use supervise::durable::Fate;
 use supervise::testkit::{Crash, TestSystem};
 use supervise::{AskError, Backoff, Directive, Strategy};
 
+use crate::log::Log;
 use crate::orders::{Does, World, order, that};
 
 fn one_for_one(directive: Directive) -> (Strategy, Directive) {
@@ -78,7 +79,7 @@ async fn dur_10_the_count_of_attempts_survives_a_crash(system: &TestSystem) {
 
 #[supervise::test]
 async fn dur_11_a_failed_message_is_quarantined_if_the_actor_is_resumed(system: &TestSystem) {
-    let world = World::default();
+    let (world, log) = (World::default(), Log::open());
     let parent = world.under(system, one_for_one(Directive::Resume));
     let orders = parent.orders().await.expect("it has started");
     orders.place(that(1, Does::Fail(1))).accepted().await.expect("the store works");
@@ -87,6 +88,11 @@ async fn dur_11_a_failed_message_is_quarantined_if_the_actor_is_resumed(system: 
     assert_eq!(world.begun(), [1, 2]);
     system.expect_quarantined("/user/parent/orders").await;
     system.allow_failures();
+    assert_eq!(log.errors(), [] as [String; 0]);
+    let warnings = log.warnings();
+    let warned = |of: &str| warnings.iter().filter(|line| line.contains(of)).count();
+    let in_words = "a message failed at its last delivery, and is in quarantine: ";
+    assert_eq!((warned("Quarantined"), warned(in_words)), (1, 1), "{warnings:?}");
 }
 
 #[supervise::test]

@@ -1,4 +1,7 @@
-//! Durable mailboxes on the test's clock, with a store in memory. The cases are named after the list DUR-01 to DUR-44.
+//! Durable mailboxes on the test's clock, with a store in memory.
+//!
+//! The names `dur_..` are cases of the list DUR-01 to DUR-48. Cases that need files are in `tests/durable_sqlite`, and those that need
+//! a server are in `tests/durable_jetstream`.
 //!
 //! Rules 27.1 and the others of that section.
 
@@ -11,6 +14,8 @@ mod ends;
 mod failures;
 mod groups;
 mod keep;
+#[path = "../conformance/log.rs"]
+mod log;
 mod misuse;
 mod names;
 mod orders;

@@ -172,14 +172,10 @@ async fn a_server_with_an_older_disk_is_told() {
     assert_eq!(error.kind, StoreErrorKind::Damaged, "{error}");
 }
 
-async fn admin(server: &Server) -> async_nats::jetstream::Context {
-    async_nats::jetstream::new(async_nats::connect(server.url()).await.expect("the server runs"))
-}
-
 /// The stream of the only queue.
 async fn stream_name(server: &Server) -> String {
     use tokio_stream::StreamExt;
-    let context = admin(server).await;
+    let context = server.context().await;
     let names: Vec<_> = context.stream_names().collect().await;
     let names = names.into_iter().map(|name| name.expect("the server runs"));
     names.into_iter().find(|name| name.contains("_Q") && !name.contains("QUARANTINE")).expect("there is a queue")
@@ -191,7 +187,7 @@ async fn a_stream_that_was_deleted_behind_our_back_is_told() {
     let mut desk = Desk::new(&server.url()).await;
     let queue = desk.queue;
     desk.commit((1..=3).map(|number| append(queue, number, None)).collect()).await.expect("the server runs");
-    admin(&server).await.delete_stream(stream_name(&server).await).await.expect("there is such a stream");
+    server.context().await.delete_stream(stream_name(&server).await).await.expect("there is such a stream");
     assert!(desk.commit(vec![append(queue, 4, None)]).await.is_err());
     desk.store.open(&Owner::new("shop")).await.expect("other queues go on");
     let error = desk.store.claim("orders").await.expect_err("its messages are gone");
@@ -330,7 +326,7 @@ async fn messages_that_were_purged_behind_our_back_are_told_once_and_the_others_
     desk.commit(vec![handled(queue, 1), handled(queue, 3)]).await.expect("the server runs");
     assert_eq!(desk.bodies().await, [2, 4, 5, 6], "what was handled is not lost");
     let stream =
-        admin(&server).await.get_stream(stream_name(&server).await).await.expect("there is such a stream");
+        server.context().await.get_stream(stream_name(&server).await).await.expect("there is such a stream");
     stream.purge().sequence(5).await.expect("it can be purged");
     let room = Room { messages: 10, bytes: 1 << 20 };
     let error = desk.store.page(queue, Seq(0), room).await.expect_err("two messages are gone");

@@ -63,8 +63,7 @@ fn crashes(messages: &[Stored]) -> Vec<(u64, u32)> {
 }
 
 async fn stream(server: &Server, name: &str) -> (Context, Stream) {
-    let client = async_nats::connect(server.url()).await.expect("the server runs");
-    let context = async_nats::jetstream::new(client);
+    let context = server.context().await;
     let stream = context.get_stream(name).await.expect("there is such a stream");
     (context, stream)
 }

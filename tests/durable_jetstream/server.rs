@@ -6,6 +6,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use async_nats::jetstream::Context;
+
 /// How many servers this process has started.
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 
@@ -41,6 +43,11 @@ impl Server {
 
     pub(crate) fn url(&self) -> String {
         format!("nats://127.0.0.1:{}", self.port)
+    }
+
+    /// A client of the server, which sees the streams of all stores.
+    pub(crate) async fn context(&self) -> Context {
+        async_nats::jetstream::new(async_nats::connect(self.url()).await.expect("the server runs"))
     }
 
     pub(crate) fn port(&self) -> u16 {

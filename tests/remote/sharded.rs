@@ -3,211 +3,19 @@
 //! Rules 28.1, 28.2, 28.3, 28.4, 28.5 and 28.6. The names `shr_..` are cases of this file.
 
 mod attacked;
+mod fixture;
 mod hostile;
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
+use supervise::remote::Node;
 use supervise::remote::memory::Network;
-use supervise::remote::{Node, NodeId};
-use supervise::sharded::{ShardError, Sharded};
-use supervise::{
-    ActorSystem, AskError, Context, DeadLetterReason, Event, Interest, MailboxKind, Overflow, actor, supervise,
-};
+use supervise::sharded::Sharded;
+use supervise::{ActorSystem, AskError, Context, DeadLetterReason, Event, Interest, actor, supervise};
 
-use crate::fixture::{Oops, settle, soon};
-
-/// What happened to the actors of all nodes, in order.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<Line>>>);
-
-#[derive(Debug, Clone, PartialEq)]
-enum Line {
-    Begins { key: u64, node: String },
-    Noted { key: u64, number: u64 },
-    Ends { key: u64, node: String },
-}
-
-impl Log {
-    fn lines(&self) -> MutexGuard<'_, Vec<Line>> {
-        self.0.lock().unwrap()
-    }
-
-    fn add(&self, line: Line) {
-        self.lines().push(line);
-    }
-
-    /// The numbers that a key was told, in the order in which its actors handled them.
-    fn noted(&self, key: u64) -> Vec<u64> {
-        let lines = self.lines();
-        let noted = lines.iter().filter_map(|line| match line {
-            Line::Noted { key: of, number } if *of == key => Some(*number),
-            _ => None,
-        });
-        noted.collect()
-    }
-
-    /// Panics if two actors of one key have lived at the same time. Returns the nodes of the actors that have not ended.
-    fn one_at_a_time(&self) -> BTreeMap<u64, String> {
-        let mut alive = BTreeMap::new();
-        for line in self.lines().iter() {
-            match line {
-                Line::Begins { key, node } => {
-                    let other = alive.insert(*key, node.clone());
-                    assert_eq!(other, None, "{key} begins at {node} while it lives elsewhere");
-                }
-                Line::Ends { key, node } => assert_eq!(alive.remove(key).as_ref(), Some(node)),
-                Line::Noted { .. } => {}
-            }
-        }
-        alive
-    }
-}
-
-/// The actor of one key.
-#[actor]
-struct Account {
-    key: u64,
-    node: String,
-    log: Log,
-    noted: Vec<u64>,
-}
-
-#[actor(remote)]
-impl Account {
-    #[handler]
-    fn note(&mut self, number: u64) {
-        self.noted.push(number);
-        self.log.add(Line::Noted { key: self.key, number });
-    }
-
-    #[handler]
-    fn noted(&mut self) -> (String, Vec<u64>) {
-        (self.node.clone(), self.noted.clone())
-    }
-
-    #[handler]
-    async fn sleep(&mut self, seconds: u64) {
-        tokio::time::sleep(Duration::from_secs(seconds)).await;
-    }
-
-    #[handler]
-    fn fail(&mut self) -> Result<(), Oops> {
-        Err(Oops("account".to_owned()))
-    }
-
-    #[pre_start]
-    fn begins(&mut self) {
-        self.log.add(Line::Begins { key: self.key, node: self.node.clone() });
-    }
-
-    #[pre_restart]
-    fn fails(&mut self) {
-        self.log.add(Line::Ends { key: self.key, node: self.node.clone() });
-    }
-
-    #[post_stop]
-    fn ends(&mut self) {
-        self.log.add(Line::Ends { key: self.key, node: self.node.clone() });
-    }
-}
-
-/// What differs from test to test.
-#[derive(Clone, Copy, Default)]
-struct Settings {
-    limit: Option<usize>,
-    /// How many messages an account's mailbox has room for.
-    room: Option<usize>,
-    is_proxy: bool,
-}
-
-/// The parent of the accounts of one node.
-#[actor]
-#[supervise(one_for_one, on(_) = Restart)]
-struct Bank {
-    log: Log,
-    settings: Settings,
-    accounts: Option<Sharded<u64, Account>>,
-}
-
-#[actor]
-impl Bank {
-    #[pre_start]
-    fn begin(&mut self, ctx: &mut Context<Self>) -> Result<(), ShardError> {
-        let (log, node) = (self.log.clone(), ctx.system().name().to_owned());
-        let mut accounts = Sharded::of(move |key: &u64| Account {
-            key: *key,
-            node: node.clone(),
-            log: log.clone(),
-            noted: Vec::new(),
-        })
-        .idle(Duration::from_secs(300))
-        .handover(Duration::from_secs(20));
-        if let Some(limit) = self.settings.limit {
-            accounts = accounts.limit(limit);
-        }
-        if let Some(capacity) = self.settings.room {
-            accounts = accounts.mailbox(MailboxKind::Bounded { capacity, overflow: Overflow::Fail });
-        }
-        if self.settings.is_proxy {
-            accounts = accounts.proxy();
-        }
-        self.accounts = Some(accounts.spawn(ctx, "accounts")?);
-        Ok(())
-    }
-
-    #[handler]
-    fn accounts(&mut self) -> Sharded<u64, Account> {
-        self.accounts.clone().unwrap()
-    }
-
-    #[handler]
-    fn fail(&mut self) -> Result<(), Oops> {
-        Err(Oops("bank".to_owned()))
-    }
-}
-
-/// A system that takes part.
-struct Branch {
-    system: ActorSystem,
-    node: Node,
-    bank: BankRef,
-    accounts: Sharded<u64, Account>,
-}
-
-impl Branch {
-    async fn open(network: &Network, name: &str, log: &Log) -> Self {
-        Self::with(network, name, log, Settings::default()).await
-    }
-
-    async fn with(network: &Network, name: &str, log: &Log, settings: Settings) -> Self {
-        let system = ActorSystem::new(name);
-        let node = Node::builder(&system).join(network.transport(&format!("{name}:1"))).await.unwrap();
-        let log = log.clone();
-        let bank = system.spawn("bank", move || Bank { log: log.clone(), settings, accounts: None }).unwrap();
-        let accounts = bank.accounts().await.unwrap();
-        Self { system, node, bank, accounts }
-    }
-
-    fn account(&self, key: u64) -> AccountRef {
-        self.accounts.get(key).unwrap()
-    }
-}
-
-async fn open<const N: usize>(network: &Network, log: &Log, names: [&str; N]) -> [Branch; N] {
-    let mut branches = Vec::new();
-    for name in names {
-        branches.push(Branch::open(network, name, log).await);
-    }
-    settle().await;
-    let Ok(branches) = branches.try_into() else { unreachable!() };
-    branches
-}
-
-fn names(nodes: &[NodeId]) -> Vec<&str> {
-    nodes.iter().map(NodeId::system).collect()
-}
+use crate::fixture::{settle, soon};
+use fixture::{Account, Branch, Log, Settings, names, open};
 
 #[tokio::test(start_paused = true)]
 async fn shr_01_messages_for_one_key_from_all_nodes_reach_one_actor() {
@@ -462,7 +270,7 @@ async fn shr_11_a_system_that_has_not_joined_and_a_name_that_is_taken_are_told()
     }
 
     fn account() -> Account {
-        Account { key: 0, node: String::new(), log: Log::default(), noted: Vec::new() }
+        Account { key: 0, node: String::new(), log: Log::default(), noted: Vec::new(), ends_after: Duration::ZERO }
     }
 
     let system = ActorSystem::new("alone");

@@ -15,6 +15,7 @@
 mod commit;
 mod feed;
 mod keep;
+mod orders;
 mod outage;
 mod senders;
 mod share;
@@ -29,7 +30,7 @@ use tokio::time::Instant;
 
 use self::commit::Gathered;
 use self::standby::Standby;
-use super::inbox::{HandedOver, Inbox, Input, Order, Reply};
+use super::inbox::{HandedOver, Inbox, Input};
 use super::outlet::{Asker, Claimed, Late, Outlet, Recipient};
 use super::queue::Queue;
 use super::store::{
@@ -377,31 +378,6 @@ impl Writer {
         }
     }
 
-    async fn order(&mut self, order: Order) {
-        self.flush().await;
-        // Names may change.
-        self.numbers.clear();
-        match order {
-            Order::Queues(reply) => answer(reply, self.rows().await),
-            Order::Quarantined(queue, reply) => answer(reply, self.store.quarantined(&queue).await),
-            Order::Retry(id, reply) => {
-                self.group.add(Change::Retry(id), commit::Then::Answer(reply));
-                self.commit().await;
-                self.find_retried(id.queue).await;
-            }
-            Order::Discard(id, reply) => self.group.add(Change::Discard(id), commit::Then::Answer(reply)),
-            Order::Rename(from, to, reply) => match self.refuses_rename(&from, &to).await {
-                Some(error) => answer(reply, Err(error)),
-                None => self.group.add(Change::Rename { from, to }, commit::Then::Answer(reply)),
-            },
-            Order::DiscardQueue(queue, reply) => match self.refuses_discard(&queue).await {
-                Some(error) => answer(reply, Err(error)),
-                None => self.group.add(Change::DiscardQueue(queue), commit::Then::Answer(reply)),
-            },
-            Order::Ready(reply) => answer(reply, Ok(())),
-        }
-    }
-
     /// Another process may have put messages into a queue, or may own the queue.
     async fn arrived(&mut self, queue: QueueId, last: Seq) {
         let Some(entry) = self.queues.values().find(|entry| entry.id == queue) else { return };
@@ -425,81 +401,6 @@ impl Writer {
             self.hungry.insert(entry.outlet.term());
         }
     }
-
-    /// A retry was stored. If there was such a message, it is now the last one of its queue.
-    async fn find_retried(&mut self, queue: QueueId) {
-        let Some(entry) = self.queues.values().find(|entry| entry.id == queue) else { return };
-        if entry.outlet.settings.shared {
-            return self.look_at(queue);
-        }
-        let (number, last) = (entry.outlet.term(), entry.outlet.queue().last());
-        let page = match self.store.page(queue, last, Room { messages: 1, bytes: 1 }).await {
-            Ok(page) => page,
-            // It is found when the store is opened again.
-            Err(error) => return self.outage(error.to_string()).await,
-        };
-        if let (Some(retried), Some(entry)) = (page.first(), self.queues.get(&number)) {
-            entry.outlet.queue().grew(retried.seq);
-            entry.outlet.set_waiting(1);
-            self.hungry.insert(number);
-        }
-    }
-
-    /// The error if a queue cannot get another name.
-    async fn refuses_rename(&mut self, from: &str, to: &str) -> Option<StoreError> {
-        let rows = match self.rows().await {
-            Ok(rows) => rows,
-            Err(error) => return Some(error),
-        };
-        if let Some(error) = self.owned(&rows, &[from, to]) {
-            return Some(error);
-        }
-        let refused = |text| Some(StoreError::new(StoreErrorKind::Refused, text));
-        if rows.iter().all(|row| row.name != from) {
-            return refused(format!("there is no queue `{from}`"));
-        }
-        let taken = rows.iter().find(|row| row.name == to)?;
-        if taken.waiting > 0 || taken.quarantined > 0 {
-            return refused(format!("the queue `{to}` has messages: handle or discard them first"));
-        }
-        None
-    }
-
-    /// The error if a queue cannot be discarded.
-    async fn refuses_discard(&mut self, queue: &str) -> Option<StoreError> {
-        match self.rows().await {
-            Ok(rows) => self.owned(&rows, &[queue]),
-            Err(error) => Some(error),
-        }
-    }
-
-    /// The queues, with the owners in this system.
-    async fn rows(&mut self) -> Result<Vec<QueueRow>, StoreError> {
-        let mut rows = self.store.queues().await?;
-        for row in &mut rows {
-            if let Some(entry) = self.queues.values().find(|entry| entry.id == row.queue) {
-                row.owner = Some(entry.outlet.owner.to_string());
-            }
-        }
-        Ok(rows)
-    }
-
-    /// The error if one of these queues has an owner. A queue that was claimed and never used may have no row.
-    fn owned(&self, rows: &[QueueRow], names: &[&str]) -> Option<StoreError> {
-        let here = self.queues.values().find(|entry| names.contains(&&*entry.outlet.name));
-        let here = here.map(|entry| (entry.outlet.name.to_string(), entry.outlet.owner.to_string()));
-        let elsewhere = || {
-            let row = rows.iter().find(|row| row.owner.is_some() && names.contains(&&*row.name))?;
-            Some((row.name.clone(), row.owner.clone()?))
-        };
-        let (name, owner) = here.or_else(elsewhere)?;
-        let text = format!("the queue `{name}` belongs to {owner}: stop it first");
-        Some(StoreError::new(StoreErrorKind::Claimed, text))
-    }
-}
-
-fn answer<T>(reply: Reply<T>, result: Result<T, StoreError>) {
-    let _gone = reply.send(result);
 }
 
 /// Refuses everything that still arrives.

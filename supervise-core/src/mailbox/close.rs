@@ -53,7 +53,8 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
         lanes.take_all()
     }
 
-    /// Puts messages that were taken back in front of those that wait, whatever the capacity.
+    /// Puts messages that were taken back in front of those that wait, whatever the capacity. The cell has handled its last message:
+    /// only a successor takes the lane, as a whole, and it does not look at the marks. So the marks are not moved.
     ///
     /// # Errors
     ///
@@ -67,7 +68,6 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
         // Those that were set aside or come from elsewhere count as pushed once more, so that they are handled once more.
         let more = u32::try_from(messages.len().saturating_sub(taken)).unwrap_or(u32::MAX);
         lanes.pushed = lanes.pushed.wrapping_add(more);
-        lanes.user.shift_marks(messages.len());
         for message in messages.into_iter().rev() {
             lanes.user.push_front(message);
         }

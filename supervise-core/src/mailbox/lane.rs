@@ -46,7 +46,7 @@ struct Between<C> {
 
 impl<M, C> Lane<M, C> {
     pub(crate) fn new() -> Self {
-        Self { messages: VecDeque::new(), between: None, marks: Marks::default() }
+        Self { messages: VecDeque::new(), between: None, marks: Marks::NONE }
     }
 
     /// How many messages there are.
@@ -89,11 +89,6 @@ impl<M, C> Lane<M, C> {
     /// Marks the message that was pushed last.
     pub(super) fn mark_last(&mut self, weight: u32) {
         self.marks.push(self.messages.len() - 1, weight);
-    }
-
-    /// This many messages are going to be put before the others.
-    pub(super) fn shift_marks(&mut self, messages: usize) {
-        self.marks.pushed_front(messages);
     }
 
     /// For how many marks there is room.

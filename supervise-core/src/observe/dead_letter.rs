@@ -107,6 +107,18 @@ impl DeadLetterReason {
     }
 }
 
+/// Why a message that failed gets no further delivery, unless its deliveries are used up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum GivenUp {
+    /// Its actor is ending.
+    Stopped,
+    /// Its actor has no room to keep it.
+    NoRoom,
+    /// It is stored, and is in quarantine: its deliveries are used up, or its actor was resumed.
+    #[cfg(feature = "durable")]
+    InQuarantine,
+}
+
 /// A message that is about to become a [`DeadLetter`].
 #[derive(Debug)]
 pub(crate) struct Lost {
@@ -116,8 +128,8 @@ pub(crate) struct Lost {
     pub(crate) deliveries: u32,
     /// How many deliveries it was permitted.
     pub(crate) permitted: u32,
-    /// Whether the message gets no further delivery because its actor is ending.
-    pub(crate) stopped: bool,
+    /// Why it gets no further delivery.
+    pub(crate) given_up: GivenUp,
     /// Whether an asker waits for its reply. If so, the asker gets an error.
     pub(crate) answered: bool,
     /// Whether the sender is sending the message now, on this thread.
@@ -137,7 +149,7 @@ impl Lost {
             failures: Vec::new(),
             deliveries: 0,
             permitted: 0,
-            stopped: false,
+            given_up: GivenUp::NoRoom,
             answered,
             at_once: false,
             to: None,

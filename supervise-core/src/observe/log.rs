@@ -1,21 +1,22 @@
 //! The lines of the log: `tracing` events under the target `supervise`.
 
+mod dead_letters;
+
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
 use tracing::level_filters::LevelFilter;
 use tracing::{Level, debug, enabled, error, info, trace, warn};
 
+pub(super) use self::dead_letters::{
+    dead_letter, dead_letters_missed, dead_letters_pause, quarantined, quiet_dead_letter,
+};
 use super::About;
-use super::dead_letter::DeadLetter;
 use super::intervention::Intervention;
-use super::thinned::{Kind, MOST_LINES, MissedLetters, OF_DEAD_LETTERS, OF_FAILURES};
+use super::thinned::{Kind, MOST_LINES, OF_FAILURES};
 use crate::base::{ActorPath, TARGET, Uid};
 use crate::failure::{During, Failure, Stage, one_line, text_of};
 use crate::supervision::{Count, Directive, Limit, Log, LogLevel, Note, OnLimit, Outcome, Standing, Window};
-
-/// How many actors a line names.
-const NAMED: usize = 3;
 
 /// Whether any subscriber may want anything. This runs no code of a subscriber.
 pub(super) fn may_be_on() -> bool {
@@ -143,88 +144,6 @@ pub(super) fn unsaid(actor: &ActorPath, child: Option<&ActorPath>) {
         target: TARGET, %actor, child,
         "the `Display` of an error or a subscriber panicked while an event of this actor was logged"
     );
-}
-
-pub(super) fn dead_letter(letter: &DeadLetter) {
-    let DeadLetter { recipient, sender, message: letter, reason, .. } = letter;
-    let sender = sender.as_ref().map(tracing::field::display);
-    let to = recipient.local();
-    info!(target: TARGET, %recipient, letter, ?reason, sender, "a message became a dead letter: `{letter}` to {to}");
-}
-
-pub(super) fn quiet_dead_letter(letter: &DeadLetter) {
-    let DeadLetter { recipient, sender, message: letter, reason, .. } = letter;
-    let sender = sender.as_ref().map(tracing::field::display);
-    let to = recipient.local();
-    debug!(target: TARGET, %recipient, letter, ?reason, sender, "a message became a dead letter: `{letter}` to {to}");
-}
-
-pub(super) fn dead_letters_pause() {
-    info!(
-        target: TARGET,
-        "{MOST_LINES} dead letters within {OF_DEAD_LETTERS:?}: for the rest of this time, further dead letters are counted and \
-         logged at debug level only"
-    );
-}
-
-pub(super) fn dead_letters_missed(missed: &MissedLetters) {
-    let all = missed.all;
-    let (letters, were) = if all == 1 { ("letter", "was") } else { ("letters", "were") };
-    info!(target: TARGET, missed = all, "{all} dead {letters} {were} logged at debug level only{}", ToWhom(missed));
-}
-
-/// The recipients of most dead letters: `: 1000 to /user/office/reports, 12 to others`.
-struct ToWhom<'a>(&'a MissedLetters);
-
-impl Display for ToWhom<'_> {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Self(MissedLetters { all, recipients }) = self;
-        let mut before = ": ";
-        let mut others = *all;
-        for (recipient, letters) in recipients.iter().take(NAMED) {
-            write!(f, "{before}{letters} to {}", recipient.local())?;
-            others = others.saturating_sub(*letters);
-            before = ", ";
-        }
-        if others > 0 && others < *all { write!(f, "{before}{others} to others") } else { Ok(()) }
-    }
-}
-
-/// `stopped`: its actor is ending.
-pub(super) fn quarantined(letter: &DeadLetter, stopped: bool) {
-    let DeadLetter { recipient, message: letter, reason, failures, deliveries, permitted, .. } = letter;
-    match failures.last() {
-        None => {
-            warn!(target: TARGET, %recipient, letter, ?reason, deliveries, permitted, "a message was delivered but never handled");
-        }
-        Some(last) => warn!(
-            target: TARGET, %recipient, letter, ?reason, deliveries, permitted,
-            "a message failed at {}: {}", Deliveries { made: *deliveries, permitted: *permitted, stopped }, Chain(last)
-        ),
-    }
-}
-
-/// How many deliveries of a message have failed, and why no other follows.
-struct Deliveries {
-    made: u32,
-    permitted: u32,
-    stopped: bool,
-}
-
-impl Display for Deliveries {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Self { made, permitted, stopped } = *self;
-        if made >= permitted {
-            return f.write_str("every delivery");
-        }
-        let deliveries = if made == 1 { "delivery" } else { "deliveries" };
-        let why = if stopped {
-            "its actor stopped before the next"
-        } else {
-            "its actor had no room to keep it for the next"
-        };
-        write!(f, "{made} {deliveries} of {permitted}, and {why}")
-    }
 }
 
 pub(super) fn cell_broke(actor: &ActorPath, failure: &Failure) {
@@ -551,18 +470,6 @@ mod tests {
         let written = [5, 999, 1_000, 15_249, 60_000, 3_600_000]
             .map(|millis| Short(Duration::from_millis(millis)).to_string());
         assert_eq!(written, ["5ms", "999ms", "1s", "15.2s", "60s", "3600s"]);
-    }
-
-    #[test]
-    fn deliveries_that_were_not_made_are_explained() {
-        let written = [(3, 3, true), (1, 6, true), (2, 6, false)]
-            .map(|(made, permitted, stopped)| Deliveries { made, permitted, stopped }.to_string());
-        let expected = [
-            "every delivery",
-            "1 delivery of 6, and its actor stopped before the next",
-            "2 deliveries of 6, and its actor had no room to keep it for the next",
-        ];
-        assert_eq!(written, expected);
     }
 
     #[test]

@@ -31,8 +31,8 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-pub(crate) use self::dead_letter::Lost;
 pub use self::dead_letter::{DeadLetter, DeadLetterReason};
+pub(crate) use self::dead_letter::{GivenUp, Lost};
 pub use self::event::Event;
 pub(crate) use self::event_stream::{End, Whose};
 pub use self::event_stream::{EventStream, Events};
@@ -349,7 +349,7 @@ impl Observer {
         if !heard && loudness.is_none() && lost.kept.is_none() {
             return;
         }
-        let Lost { message, reason, failures, deliveries, permitted, stopped, at_once, kept, .. } = lost;
+        let Lost { message, reason, failures, deliveries, permitted, given_up, at_once, kept, .. } = lost;
         let (recipient, recipient_type) = recipient();
         let sender = if at_once { sender() } else { None };
         let letter =
@@ -359,7 +359,7 @@ impl Observer {
         }
         match loudness {
             None => {}
-            Some(LogLevel::Warn) => _ = told(|| log::quarantined(&letter, stopped)),
+            Some(LogLevel::Warn) => _ = told(|| log::quarantined(&letter, given_up)),
             Some(LogLevel::Info) => _ = told(|| log::dead_letter(&letter)),
             Some(_) => _ = told(|| log::quiet_dead_letter(&letter)),
         }

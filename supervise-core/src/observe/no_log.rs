@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::time::Duration;
 
 use super::About;
-use super::dead_letter::DeadLetter;
+use super::dead_letter::{DeadLetter, GivenUp};
 use super::intervention::Intervention;
 use super::thinned::{Kind, MissedLetters};
 use crate::base::{ActorPath, Uid};
@@ -49,7 +49,7 @@ pub(super) fn dead_letters_pause() {}
 
 pub(super) fn dead_letters_missed(_: &MissedLetters) {}
 
-pub(super) fn quarantined(_: &DeadLetter, _: bool) {}
+pub(super) fn quarantined(_: &DeadLetter, _: GivenUp) {}
 
 pub(super) fn cell_broke(_: &ActorPath, _: &Failure) {}
 

@@ -9,13 +9,15 @@
 //! A closed loop: all producers hand one message over, the group is stored, all are told, and so on. The three take turns, and the
 //! figures are the medians of the rounds and of their own ratios: absolute figures depend on the load of the machine.
 
+mod common;
+
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use rusqlite::Connection;
+use common::{bare, median};
 use supervise::durable::{Append, Change, Group, MessageId, MessageStore, Owner, QueueId, Room, Seq, SqliteStore};
 
 const ROUNDS: usize = 7;
@@ -100,17 +102,6 @@ async fn accepting(folder: &Path, producers: u32) {
     );
 }
 
-fn bare(path: &Path) -> Connection {
-    let connection = Connection::open(path).expect("it can be written");
-    connection
-        .execute_batch(
-            "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
-             CREATE TABLE message (id INTEGER PRIMARY KEY, body BLOB NOT NULL);",
-        )
-        .expect("it is new");
-    connection
-}
-
 async fn open(path: &Path) -> (SqliteStore, QueueId) {
     let mut store = SqliteStore::new(path);
     store.open(&Owner::new("bench")).await.expect("it opens");
@@ -189,9 +180,4 @@ fn resident() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or_default() * 1024
-}
-
-fn median(mut figures: Vec<f64>) -> f64 {
-    figures.sort_by(f64::total_cmp);
-    figures[figures.len() / 2]
 }

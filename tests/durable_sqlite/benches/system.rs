@@ -9,11 +9,14 @@
 //! loop with a group for as many producers, a system that only accepts, and a system whose actor also handles. The figures are the medians of the rounds and of their
 //! own ratios: absolute figures depend on the load of the machine.
 
+mod common;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use common::{bare, median};
 use rusqlite::Connection;
 use supervise::Props;
 use supervise::durable::SqliteStore;
@@ -168,17 +171,6 @@ fn group(bare: &Connection, producers: u32, first: &mut i64) {
     bare.execute_batch("COMMIT").expect("there is room");
 }
 
-fn bare(path: &Path) -> Connection {
-    let connection = Connection::open(path).expect("it can be written");
-    connection
-        .execute_batch(
-            "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
-             CREATE TABLE message (id INTEGER PRIMARY KEY, body BLOB NOT NULL);",
-        )
-        .expect("it is new");
-    connection
-}
-
 /// Fills a backlog, starts an actor, and waits until it has handled everything.
 async fn drain(folder: &Path) {
     let system = start(&folder.join("backlog"));
@@ -219,9 +211,4 @@ fn rate(messages: u64, began: Instant) -> f64 {
 fn load() -> String {
     let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     load.split(' ').next().unwrap_or_default().to_owned()
-}
-
-fn median(mut figures: Vec<f64>) -> f64 {
-    figures.sort_by(f64::total_cmp);
-    figures[figures.len() / 2]
 }

@@ -10,6 +10,8 @@ use supervise_core::durable::Seq;
 use supervise_core::durable::lease::{Said, Sighting};
 use supervise_core::durable::queue::{Fed, Queue, Seen};
 
+use super::explore::{Checked, SmallWorld};
+
 /// The length of a lease, in ticks.
 const LENGTH: u32 = 2;
 const WINDOW: usize = 2;
@@ -108,8 +110,6 @@ pub(super) struct World {
     handled: Vec<bool>,
 }
 
-type Checked = Result<(), String>;
-
 impl World {
     pub(super) fn new(limits: Limits, fault: Fault) -> Self {
         let all = usize::try_from(limits.messages).unwrap_or_default();
@@ -134,80 +134,6 @@ impl World {
     /// Whether a node may begin messages.
     fn holds(&self, at: usize) -> bool {
         self.nodes[at].owner.as_ref().is_some_and(|owner| self.now < owner.until)
-    }
-
-    pub(super) fn actions(&self) -> Vec<Action> {
-        let mut actions = Vec::new();
-        for (at, node) in self.nodes.iter().enumerate() {
-            let Some(owner) = &node.owner else {
-                actions.push(Action::Look(at));
-                continue;
-            };
-            match owner.renewal {
-                Some(_) => {
-                    actions.push(Action::Arrive(at));
-                    if self.limits.lost > 0 {
-                        actions.push(Action::LoseAck(at));
-                    }
-                }
-                // One renewal in each tick is enough.
-                None if self.holds(at) && owner.until == self.now + LENGTH => {}
-                None if self.holds(at) => actions.push(Action::Renew(at)),
-                // It takes the lease again, or loses the queue.
-                None => actions.push(Action::Look(at)),
-            }
-            if owner.under_way.is_some() {
-                actions.push(Action::Return(at));
-            } else if !owner.lane.is_empty() && (self.holds(at) || self.fault == Fault::BeginsWithoutLease) {
-                actions.push(Action::Begin(at));
-            }
-            if self.holds(at) && owner.queue.wants().is_some() {
-                actions.push(Action::Page(at));
-            }
-        }
-        if self.limits.ticks > 0 {
-            actions.push(Action::Tick);
-        }
-        if self.limits.restarts > 0 {
-            actions.push(Action::Restart);
-        }
-        actions
-    }
-
-    pub(super) fn act(&mut self, action: Action) -> Checked {
-        match action {
-            Action::Tick => {
-                self.limits.ticks -= 1;
-                self.now += 1;
-                // The server forgets a lease by itself.
-                self.server.lease.take_if(|lease| lease.ends <= self.now);
-            }
-            Action::Restart => {
-                self.limits.restarts -= 1;
-                self.server.restarts += 1;
-                self.server.lease = None;
-                self.server.newest = 0;
-            }
-            Action::Look(at) => self.look(at),
-            Action::Renew(at) => {
-                let now = self.now;
-                if let Some(owner) = &mut self.nodes[at].owner {
-                    owner.renewal = Some(now);
-                }
-            }
-            Action::Arrive(at) => {
-                self.arrive(at, true);
-                self.acknowledge(at);
-            }
-            Action::LoseAck(at) => {
-                self.limits.lost -= 1;
-                self.arrive(at, false);
-            }
-            Action::Page(at) => self.page(at),
-            Action::Begin(at) => return self.begin(at),
-            Action::Return(at) => self.returns(at),
-        }
-        Ok(())
     }
 
     /// The server stores a lease, and returns its number.
@@ -333,8 +259,88 @@ impl World {
             }
         }
     }
+}
 
-    pub(super) fn check(&self) -> Checked {
+impl SmallWorld for World {
+    type Action = Action;
+
+    const ENDS: usize = 2;
+
+    fn actions(&self) -> Vec<Action> {
+        let mut actions = Vec::new();
+        for (at, node) in self.nodes.iter().enumerate() {
+            let Some(owner) = &node.owner else {
+                actions.push(Action::Look(at));
+                continue;
+            };
+            match owner.renewal {
+                Some(_) => {
+                    actions.push(Action::Arrive(at));
+                    if self.limits.lost > 0 {
+                        actions.push(Action::LoseAck(at));
+                    }
+                }
+                // One renewal in each tick is enough.
+                None if self.holds(at) && owner.until == self.now + LENGTH => {}
+                None if self.holds(at) => actions.push(Action::Renew(at)),
+                // It takes the lease again, or loses the queue.
+                None => actions.push(Action::Look(at)),
+            }
+            if owner.under_way.is_some() {
+                actions.push(Action::Return(at));
+            } else if !owner.lane.is_empty() && (self.holds(at) || self.fault == Fault::BeginsWithoutLease) {
+                actions.push(Action::Begin(at));
+            }
+            if self.holds(at) && owner.queue.wants().is_some() {
+                actions.push(Action::Page(at));
+            }
+        }
+        if self.limits.ticks > 0 {
+            actions.push(Action::Tick);
+        }
+        if self.limits.restarts > 0 {
+            actions.push(Action::Restart);
+        }
+        actions
+    }
+
+    fn act(&mut self, action: Action) -> Checked {
+        match action {
+            Action::Tick => {
+                self.limits.ticks -= 1;
+                self.now += 1;
+                // The server forgets a lease by itself.
+                self.server.lease.take_if(|lease| lease.ends <= self.now);
+            }
+            Action::Restart => {
+                self.limits.restarts -= 1;
+                self.server.restarts += 1;
+                self.server.lease = None;
+                self.server.newest = 0;
+            }
+            Action::Look(at) => self.look(at),
+            Action::Renew(at) => {
+                let now = self.now;
+                if let Some(owner) = &mut self.nodes[at].owner {
+                    owner.renewal = Some(now);
+                }
+            }
+            Action::Arrive(at) => {
+                self.arrive(at, true);
+                self.acknowledge(at);
+            }
+            Action::LoseAck(at) => {
+                self.limits.lost -= 1;
+                self.arrive(at, false);
+            }
+            Action::Page(at) => self.page(at),
+            Action::Begin(at) => return self.begin(at),
+            Action::Return(at) => self.returns(at),
+        }
+        Ok(())
+    }
+
+    fn check(&self) -> Checked {
         if self.holds(0) && self.holds(1) {
             return Err("both nodes may begin messages".to_owned());
         }
@@ -347,7 +353,7 @@ impl World {
     }
 
     /// If one node lives on, it handles everything in the end.
-    pub(super) fn run_to_its_end(&mut self, survivor: usize) -> Checked {
+    fn run_to_its_end(&mut self, survivor: usize) -> Checked {
         self.nodes[1 - survivor] = Node::default();
         for _ in 0..6 * (LENGTH + 1) {
             let renews = [

@@ -11,6 +11,8 @@ use supervise_core::durable::Seq;
 use supervise_core::durable::queue::{Fed, Queue, Seen};
 use supervise_core::durable::shares::{Shares, Wish};
 
+use super::explore::{Checked, SmallWorld};
+
 const WINDOW: usize = 2;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -86,8 +88,6 @@ pub(super) struct World {
     handled: BTreeSet<Seq>,
 }
 
-type Checked = Result<(), String>;
-
 impl World {
     pub(super) fn new(limits: Limits, fault: Fault) -> Self {
         Self {
@@ -112,94 +112,6 @@ impl World {
 
     fn owner_lives(&self) -> bool {
         self.alone.is_some_and(|alone| !self.dead.contains(&alone))
-    }
-
-    pub(super) fn actions(&self) -> Vec<Action> {
-        let mut actions = Vec::new();
-        for (at, node) in self.nodes.iter().enumerate() {
-            let Some(owner) = node else {
-                if self.limits.owners > 0 && !self.owner_lives() {
-                    actions.push(Action::Share(at));
-                    if self.shares.members().is_empty() {
-                        actions.push(Action::Claim(at));
-                    }
-                }
-                continue;
-            };
-            if owner.queue.as_ref().is_some_and(|queue| queue.wants().is_some()) {
-                actions.push(Action::Take(at));
-            }
-            if owner.under_way.is_some() {
-                actions.push(Action::Return(at));
-            } else {
-                // The marks of an owner alone are not part of this world, so it acknowledges each message before the next one.
-                if !owner.lane.is_empty() && (owner.queue.is_some() || owner.acks.is_empty()) {
-                    actions.push(Action::Begin(at));
-                }
-                if owner.acks.is_empty() {
-                    actions.push(Action::Leave(at));
-                }
-            }
-            if !owner.acks.is_empty() {
-                actions.push(Action::Acknowledge(at));
-            }
-            if self.limits.deaths > 0 {
-                actions.push(Action::Die(at));
-            }
-        }
-        actions.extend(
-            self.dead
-                .iter()
-                .filter(|name| self.shares.members().contains_key(name))
-                .map(|name| Action::Bury(*name)),
-        );
-        actions
-    }
-
-    pub(super) fn act(&mut self, action: Action) -> Checked {
-        match action {
-            Action::Share(at) => self.share(at),
-            Action::Claim(at) => self.claim(at),
-            Action::Take(at) => return self.take(at),
-            Action::Begin(at) => return self.begin(at),
-            Action::Return(at) => {
-                if let Some(owner) = &mut self.nodes[at]
-                    && let Some(seq) = owner.under_way.take()
-                {
-                    owner.tries.take_if(|tried| *tried == seq);
-                    owner.queue.iter_mut().for_each(|queue| queue.end(seq));
-                    owner.acks.push(seq);
-                }
-            }
-            Action::Acknowledge(at) => {
-                if let Some(owner) = &mut self.nodes[at] {
-                    let acks: BTreeSet<Seq> = owner.acks.drain(..).collect();
-                    self.waiting.retain(|seq| !acks.contains(seq));
-                    self.shares.ended(&owner.name, &acks);
-                    for seq in acks {
-                        owner.queue.iter_mut().for_each(|queue| queue.forget_ended(seq));
-                        self.handled.insert(seq);
-                    }
-                }
-            }
-            Action::Leave(at) => {
-                if let Some(owner) = self.nodes[at].take() {
-                    self.alone.take_if(|alone| *alone == owner.name);
-                    if self.fault != Fault::LeavesNothing {
-                        self.shares.leave(&owner.name);
-                    }
-                }
-            }
-            Action::Die(at) => {
-                self.limits.deaths -= 1;
-                if let Some(owner) = self.nodes[at].take() {
-                    self.dead.insert(owner.name);
-                    self.died_with.extend(owner.under_way.into_iter().chain(owner.acks));
-                }
-            }
-            Action::Bury(name) => self.shares.died(&name),
-        }
-        Ok(())
     }
 
     fn enter(&mut self, at: usize, queue: Option<Queue>) {
@@ -291,7 +203,107 @@ impl World {
         Ok(())
     }
 
-    pub(super) fn check(&self) -> Checked {
+    /// What the writer does when a message has ended, and from time to time.
+    fn look(&mut self, at: usize) {
+        let queue = self.nodes[at].as_mut().and_then(|owner| owner.queue.as_mut());
+        queue.into_iter().for_each(Queue::let_in);
+    }
+}
+
+impl SmallWorld for World {
+    type Action = Action;
+
+    const ENDS: usize = 2;
+
+    fn actions(&self) -> Vec<Action> {
+        let mut actions = Vec::new();
+        for (at, node) in self.nodes.iter().enumerate() {
+            let Some(owner) = node else {
+                if self.limits.owners > 0 && !self.owner_lives() {
+                    actions.push(Action::Share(at));
+                    if self.shares.members().is_empty() {
+                        actions.push(Action::Claim(at));
+                    }
+                }
+                continue;
+            };
+            if owner.queue.as_ref().is_some_and(|queue| queue.wants().is_some()) {
+                actions.push(Action::Take(at));
+            }
+            if owner.under_way.is_some() {
+                actions.push(Action::Return(at));
+            } else {
+                // The marks of an owner alone are not part of this world, so it acknowledges each message before the next one.
+                if !owner.lane.is_empty() && (owner.queue.is_some() || owner.acks.is_empty()) {
+                    actions.push(Action::Begin(at));
+                }
+                if owner.acks.is_empty() {
+                    actions.push(Action::Leave(at));
+                }
+            }
+            if !owner.acks.is_empty() {
+                actions.push(Action::Acknowledge(at));
+            }
+            if self.limits.deaths > 0 {
+                actions.push(Action::Die(at));
+            }
+        }
+        actions.extend(
+            self.dead
+                .iter()
+                .filter(|name| self.shares.members().contains_key(name))
+                .map(|name| Action::Bury(*name)),
+        );
+        actions
+    }
+
+    fn act(&mut self, action: Action) -> Checked {
+        match action {
+            Action::Share(at) => self.share(at),
+            Action::Claim(at) => self.claim(at),
+            Action::Take(at) => return self.take(at),
+            Action::Begin(at) => return self.begin(at),
+            Action::Return(at) => {
+                if let Some(owner) = &mut self.nodes[at]
+                    && let Some(seq) = owner.under_way.take()
+                {
+                    owner.tries.take_if(|tried| *tried == seq);
+                    owner.queue.iter_mut().for_each(|queue| queue.end(seq));
+                    owner.acks.push(seq);
+                }
+            }
+            Action::Acknowledge(at) => {
+                if let Some(owner) = &mut self.nodes[at] {
+                    let acks: BTreeSet<Seq> = owner.acks.drain(..).collect();
+                    self.waiting.retain(|seq| !acks.contains(seq));
+                    self.shares.ended(&owner.name, &acks);
+                    for seq in acks {
+                        owner.queue.iter_mut().for_each(|queue| queue.forget_ended(seq));
+                        self.handled.insert(seq);
+                    }
+                }
+            }
+            Action::Leave(at) => {
+                if let Some(owner) = self.nodes[at].take() {
+                    self.alone.take_if(|alone| *alone == owner.name);
+                    if self.fault != Fault::LeavesNothing {
+                        self.shares.leave(&owner.name);
+                    }
+                }
+            }
+            Action::Die(at) => {
+                self.limits.deaths -= 1;
+                if let Some(owner) = self.nodes[at].take() {
+                    self.dead.insert(owner.name);
+                    self.died_with.extend(owner.under_way.into_iter().chain(owner.acks));
+                }
+            }
+            Action::Bury(name) => self.shares.died(&name),
+        }
+        Ok(())
+    }
+
+    fn check(&self) -> Checked {
         for seq in (1..=self.limits.messages).map(Seq) {
             if self.handled.contains(&seq) == self.waiting.contains(&seq) {
                 return Err(format!("{seq:?} is lost, or handled and still there"));
@@ -303,7 +315,7 @@ impl World {
     }
 
     /// If one node lives on and shares the queue, it handles everything in the end.
-    pub(super) fn run_to_its_end(&mut self, survivor: usize) -> Checked {
+    fn run_to_its_end(&mut self, survivor: usize) -> Checked {
         (self.limits.deaths, self.limits.owners) = (2, 2);
         if self.nodes[1 - survivor].is_some() {
             self.act(Action::Die(1 - survivor))?;
@@ -326,11 +338,5 @@ impl World {
             self.check()?;
         }
         self.waiting.first().map_or(Ok(()), |seq| Err(format!("{seq:?} waits for ever")))
-    }
-
-    /// What the writer does when a message has ended, and from time to time.
-    fn look(&mut self, at: usize) {
-        let queue = self.nodes[at].as_mut().and_then(|owner| owner.queue.as_mut());
-        queue.into_iter().for_each(Queue::let_in);
     }
 }

@@ -7,6 +7,8 @@ use supervise_core::durable::Seq;
 use supervise_core::durable::queue::{Fed, Queue, Seen};
 use supervise_core::durable::suspects::Suspects;
 
+use super::explore::{Checked, SmallWorld};
+
 /// How often a failed message is delivered again.
 const REDELIVER: u32 = 1;
 
@@ -112,8 +114,6 @@ pub(super) struct World {
     histories: Vec<BTreeMap<Seq, History>>,
 }
 
-type Checked = Result<(), String>;
-
 impl World {
     pub(super) fn new(limits: Limits) -> Self {
         Self {
@@ -124,108 +124,6 @@ impl World {
             suspects: Suspects::new(),
             tried: Vec::new(),
             histories: vec![BTreeMap::new(); limits.queues],
-        }
-    }
-
-    pub(super) fn actions(&self) -> Vec<Action> {
-        let limits = &self.limits;
-        let mut actions = Vec::new();
-        if !self.group.is_empty() {
-            actions.push(Action::Commit);
-            if limits.fulls > 0 {
-                actions.push(Action::Full);
-            }
-        }
-        if limits.crashes > 0 {
-            actions.extend([Action::Crash { power: false }, Action::Crash { power: true }]);
-        }
-        for at in 0..limits.queues {
-            let Some(owner) = &self.owners[at] else {
-                // The claim comes behind what was handed over before it.
-                if self.group.is_empty() {
-                    actions.push(Action::Claim(at));
-                }
-                continue;
-            };
-            if limits.messages > 0 {
-                actions.push(Action::Send(at));
-            }
-            // A charge is durable before its message is read again.
-            let is_charging =
-                self.group.iter().any(|(of, change)| *of == at && matches!(change, Change::Charged(..)));
-            if owner.queue.wants().is_some() && !(is_charging && owner.due.is_none()) {
-                actions.push(Action::Page(at));
-            }
-            match (owner.under_way, owner.due) {
-                _ if self.owes(at) => {}
-                (Some(_), _) => {
-                    actions.push(Action::Return(at));
-                    if limits.failures > 0 {
-                        actions.push(Action::Fail(at));
-                    }
-                }
-                (None, Some((_, true))) => actions.push(Action::Begin(at)),
-                (None, None) if !owner.lane.is_empty() => actions.push(Action::Begin(at)),
-                _ => {}
-            }
-            if limits.stops > 0 && owner.under_way.is_none() {
-                actions.push(Action::Stop(at));
-            }
-        }
-        actions
-    }
-
-    pub(super) fn act(&mut self, action: Action) -> Checked {
-        match action {
-            Action::Send(at) => {
-                self.limits.messages -= 1;
-                self.group.push((at, Change::Append));
-                Ok(())
-            }
-            Action::Commit => {
-                self.commit();
-                Ok(())
-            }
-            Action::Full => {
-                self.limits.fulls -= 1;
-                self.group.retain(|(_, change)| *change != Change::Append);
-                self.commit();
-                Ok(())
-            }
-            Action::Claim(at) => {
-                self.claim(at);
-                Ok(())
-            }
-            Action::Page(at) => {
-                self.page(at);
-                Ok(())
-            }
-            Action::Begin(at) => self.begin(at),
-            Action::Return(at) => {
-                let Some(owner) = &mut self.owners[at] else { return Ok(()) };
-                let Some(seq) = owner.under_way.take() else { return Ok(()) };
-                owner.queue.end(seq);
-                self.group.push((at, Change::Handled(seq)));
-                self.history(at, seq).handled = true;
-                self.over(at, seq);
-                self.idle(at);
-                Ok(())
-            }
-            Action::Fail(at) => {
-                self.limits.failures -= 1;
-                self.fail(at);
-                Ok(())
-            }
-            Action::Stop(at) => {
-                self.limits.stops -= 1;
-                self.stop(at);
-                Ok(())
-            }
-            Action::Crash { power } => {
-                self.limits.crashes -= 1;
-                self.crash(power);
-                Ok(())
-            }
         }
     }
 
@@ -490,8 +388,116 @@ impl World {
             }
         }
     }
+}
 
-    pub(super) fn check(&self) -> Checked {
+impl SmallWorld for World {
+    type Action = Action;
+
+    const ENDS: usize = 1;
+
+    fn actions(&self) -> Vec<Action> {
+        let limits = &self.limits;
+        let mut actions = Vec::new();
+        if !self.group.is_empty() {
+            actions.push(Action::Commit);
+            if limits.fulls > 0 {
+                actions.push(Action::Full);
+            }
+        }
+        if limits.crashes > 0 {
+            actions.extend([Action::Crash { power: false }, Action::Crash { power: true }]);
+        }
+        for at in 0..limits.queues {
+            let Some(owner) = &self.owners[at] else {
+                // The claim comes behind what was handed over before it.
+                if self.group.is_empty() {
+                    actions.push(Action::Claim(at));
+                }
+                continue;
+            };
+            if limits.messages > 0 {
+                actions.push(Action::Send(at));
+            }
+            // A charge is durable before its message is read again.
+            let is_charging =
+                self.group.iter().any(|(of, change)| *of == at && matches!(change, Change::Charged(..)));
+            if owner.queue.wants().is_some() && !(is_charging && owner.due.is_none()) {
+                actions.push(Action::Page(at));
+            }
+            match (owner.under_way, owner.due) {
+                _ if self.owes(at) => {}
+                (Some(_), _) => {
+                    actions.push(Action::Return(at));
+                    if limits.failures > 0 {
+                        actions.push(Action::Fail(at));
+                    }
+                }
+                (None, Some((_, true))) => actions.push(Action::Begin(at)),
+                (None, None) if !owner.lane.is_empty() => actions.push(Action::Begin(at)),
+                _ => {}
+            }
+            if limits.stops > 0 && owner.under_way.is_none() {
+                actions.push(Action::Stop(at));
+            }
+        }
+        actions
+    }
+
+    fn act(&mut self, action: Action) -> Checked {
+        match action {
+            Action::Send(at) => {
+                self.limits.messages -= 1;
+                self.group.push((at, Change::Append));
+                Ok(())
+            }
+            Action::Commit => {
+                self.commit();
+                Ok(())
+            }
+            Action::Full => {
+                self.limits.fulls -= 1;
+                self.group.retain(|(_, change)| *change != Change::Append);
+                self.commit();
+                Ok(())
+            }
+            Action::Claim(at) => {
+                self.claim(at);
+                Ok(())
+            }
+            Action::Page(at) => {
+                self.page(at);
+                Ok(())
+            }
+            Action::Begin(at) => self.begin(at),
+            Action::Return(at) => {
+                let Some(owner) = &mut self.owners[at] else { return Ok(()) };
+                let Some(seq) = owner.under_way.take() else { return Ok(()) };
+                owner.queue.end(seq);
+                self.group.push((at, Change::Handled(seq)));
+                self.history(at, seq).handled = true;
+                self.over(at, seq);
+                self.idle(at);
+                Ok(())
+            }
+            Action::Fail(at) => {
+                self.limits.failures -= 1;
+                self.fail(at);
+                Ok(())
+            }
+            Action::Stop(at) => {
+                self.limits.stops -= 1;
+                self.stop(at);
+                Ok(())
+            }
+            Action::Crash { power } => {
+                self.limits.crashes -= 1;
+                self.crash(power);
+                Ok(())
+            }
+        }
+    }
+
+    fn check(&self) -> Checked {
         for (at, histories) in self.histories.iter().enumerate() {
             let disk = &self.disks[at];
             for (seq, history) in histories {
@@ -507,7 +513,7 @@ impl World {
     }
 
     /// Without further trouble, everything that was accepted is handled or in quarantine.
-    pub(super) fn run_to_its_end(&mut self) -> Checked {
+    fn run_to_its_end(&mut self, _: usize) -> Checked {
         self.limits = Limits { messages: 0, failures: 0, crashes: 0, stops: 0, fulls: 0, ..self.limits };
         for _ in 0..200 {
             let Some(action) = self.actions().first().copied() else { break };

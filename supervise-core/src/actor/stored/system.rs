@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 use crate::actor::dispatch;
 use crate::actor::system::SystemCore;
 use crate::durable::{self, Fate, Inbox, Listener, MessageId, MessageStore, News};
-use crate::observe::{self, DeadLetterReason, Event, Lost};
+use crate::observe::{self, DeadLetterReason, Event, GivenUp, Lost};
 
 /// Starts the writer of a system's store.
 pub(in crate::actor) fn start(system: &Arc<SystemCore>, store: Box<dyn MessageStore>) -> Arc<Inbox> {
@@ -34,7 +34,9 @@ impl Listener for Reporter {
                 let name = name.unwrap_or("a message of another release");
                 let deliveries = u32::try_from(failures.len()).unwrap_or(u32::MAX);
                 let lost = Lost::new(name, reason(fate), false);
-                let lost = Lost { deliveries, permitted: deliveries, failures: failures.clone(), ..lost };
+                let given_up = GivenUp::InQuarantine;
+                let lost =
+                    Lost { deliveries, permitted: deliveries, given_up, failures: failures.clone(), ..lost };
                 system.dead_letter(|| (owner.clone(), None), lost);
                 events.publish(Event::Quarantined { actor: owner, queue, id, kind, fate, failures });
             }

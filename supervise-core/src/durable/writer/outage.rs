@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::super::inbox::{HandedOver, Input, Order};
 use super::super::outlet::Claimed;
-use super::{AcceptError, GROUP, News, StoreError, StoreErrorKind, Writer};
+use super::{AcceptError, GROUP, News, StoreError, StoreErrorKind, Writer, orders};
 
 /// How long the writer waits before it opens a failed store again, at first and at most.
 const AGAIN: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
@@ -127,12 +127,12 @@ impl Writer {
 fn refuse(order: Order, text: &str) {
     let error = || StoreError::new(StoreErrorKind::Broken, text);
     match order {
-        Order::Queues(reply) => super::answer(reply, Err(error())),
-        Order::Quarantined(_, reply) => super::answer(reply, Err(error())),
+        Order::Queues(reply) => orders::answer(reply, Err(error())),
+        Order::Quarantined(_, reply) => orders::answer(reply, Err(error())),
         Order::Retry(_, reply)
         | Order::Discard(_, reply)
         | Order::Rename(_, _, reply)
         | Order::DiscardQueue(_, reply)
-        | Order::Ready(reply) => super::answer(reply, Err(error())),
+        | Order::Ready(reply) => orders::answer(reply, Err(error())),
     }
 }

@@ -13,7 +13,7 @@ use crate::actor::reply;
 use crate::actor::request::AskError;
 use crate::base::drop_contained;
 use crate::mailbox::{Entry, Lane};
-use crate::observe::DeadLetterReason;
+use crate::observe::{DeadLetterReason, GivenUp};
 
 impl<A: Actor> EffectRunner<A> {
     /// Closes the user lane. The remaining messages become dead letters, in order. If this child has a key, they may be
@@ -61,7 +61,7 @@ impl<A: Actor> EffectRunner<A> {
         if let Some(mut aside) = self.aside.take() {
             if A::REDELIVERS {
                 for retry in aside.retries.close() {
-                    self.quarantine(retry, true);
+                    self.quarantine(retry, GivenUp::Stopped);
                 }
             }
             #[cfg(feature = "durable")]
@@ -81,7 +81,7 @@ impl<A: Actor> EffectRunner<A> {
         if let Some(mut aside) = self.aside.take() {
             if A::REDELIVERS {
                 for retry in aside.retries.close() {
-                    self.quarantine(retry, true);
+                    self.quarantine(retry, GivenUp::Stopped);
                 }
             }
             messages = aside.unstashed;

@@ -9,7 +9,7 @@ use crate::actor::cell::deliveries::Deliveries;
 use crate::actor::cell::redelivery::{Retries, Retry};
 use crate::actor::definition::Actor;
 use crate::actor::request::AskError;
-use crate::observe::{DeadLetterReason, Lost};
+use crate::observe::{DeadLetterReason, GivenUp, Lost};
 
 /// Messages that are set aside and handled later.
 pub(in crate::actor::cell) struct SetAside<M> {
@@ -82,8 +82,7 @@ impl<A: Actor> EffectRunner<A> {
         }
     }
 
-    /// `stopped`: this actor is ending.
-    pub(in crate::actor::cell) fn quarantine(&self, mut retry: Retry<A::Message>, stopped: bool) {
+    pub(in crate::actor::cell) fn quarantine(&self, mut retry: Retry<A::Message>, given_up: GivenUp) {
         retry.give_up();
         let Retry { message, left, history, deliveries, .. } = retry;
         let permitted = deliveries.saturating_add(left);
@@ -92,6 +91,6 @@ impl<A: Actor> EffectRunner<A> {
         let (_, kept) = self.cell.core.keep_lost(AskError::Unanswered, message);
         let reason = DeadLetterReason::Quarantined;
         let lost = Lost::new(name, reason, false);
-        self.cell.core.lost(Lost { failures: history, deliveries, permitted, stopped, kept, ..lost });
+        self.cell.core.lost(Lost { failures: history, deliveries, permitted, given_up, kept, ..lost });
     }
 }

@@ -97,6 +97,7 @@ mod kept {
 }
 
 #[cfg(not(feature = "timing"))]
+#[expect(clippy::unused_self, reason = "a cell calls these as if the feature were on")]
 impl<A: crate::actor::definition::Actor> super::EffectRunner<A> {
     #[inline]
     pub(in crate::actor::cell) fn times_next(&mut self) {}

@@ -9,6 +9,7 @@ use crate::actor::definition::Actor;
 use crate::actor::reply;
 use crate::base::{UserValue, contained};
 use crate::failure::{During, Failure};
+use crate::observe::GivenUp;
 use crate::supervision::{Call, Input, Returned};
 
 const FACTORY: u16 = During::Factory.number();
@@ -63,7 +64,7 @@ impl<A: Actor> Runner<A> {
                 && let Some(aside) = &mut self.effects.aside
                 && let Some(retry) = aside.retries.restarted(A::STASH_CAPACITY)
             {
-                self.effects.quarantine(retry, false);
+                self.effects.quarantine(retry, GivenUp::NoRoom);
             }
             #[cfg(feature = "durable")]
             if let Some(deliveries) = self.effects.deliveries_so_far() {
