@@ -8,6 +8,7 @@ pub(crate) mod handler;
 mod hook;
 pub(crate) mod implements;
 pub(crate) mod message;
+mod of_trait;
 mod own_type;
 pub(crate) mod remote;
 mod reply;
@@ -43,18 +44,7 @@ pub(crate) fn block(arguments: TokenStream, mut item: Syntax, errors: &mut Error
     let given_remote = remote.given().cloned();
     let arguments = arguments.message.value.unwrap_or_default();
     if let Some((of_trait, _)) = &item.of_trait {
-        let actor = written(&item.self_ty);
-        let own = "`#[actor]` belongs on the actor's own impl block, not on the impl of a trait";
-        let mend = match types::last_segment(of_trait) {
-            Some((name, _)) if name == "Handler" || name == "Message" => format!(
-                "write `#[actor] impl {actor} {{ .. }}` in place of this, with a method for each message, such as `#[handler] fn \
-                 handle(&mut self, message: M) -> Result<T, E>`, and call it through the ref, `r.handle(message).await`"
-            ),
-            _ => format!(
-                "write the handlers in `#[actor] impl {actor} {{ #[handler] fn .. }}`, and this impl without `#[actor]`"
-            ),
-        };
-        errors.at(of_trait, format!("{own}: {mend}"));
+        of_trait::refuse(&item, of_trait, errors);
         return None;
     }
     let Type::Path(TypePath { qself: None, path, .. }) = &item.self_ty else {
