@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
 use quote::ToTokens;
-use syn::LitInt;
 use syn::parse::{Parse, ParseStream};
+use syn::{Lit, LitInt};
 
 use crate::duration::positive;
 use crate::errors::Errors;
@@ -135,6 +135,8 @@ impl Setting {
             return self.error(format!("this setting is incomplete: write `{example}`"));
         }
         let expected = match said.as_str() {
+            // Only a duration may be any literal.
+            "expected literal" => "a duration with a unit",
             "expected integer literal" => "a number without quotes",
             "expected string literal" => "a text in quotes",
             "expected square brackets" => "a list in square brackets",
@@ -195,7 +197,7 @@ fn impossible(setting: &Setting, literal: &LitInt, example: &str) -> syn::Error 
 
 /// Reads `name = duration`.
 pub(crate) fn duration(setting: &Setting, example: &'static str, _: &mut Errors) -> syn::Result<Duration> {
-    setting.value(positive, example)
+    positive(&setting.value(Lit::parse, example)?, example)
 }
 
 /// Reads a name without a value.

@@ -10,10 +10,11 @@ use quote::quote_spanned;
 use syn::parse::{Parse, ParseStream};
 use syn::{Expr, Lit, Path};
 
+use crate::duration::positive;
 use crate::errors::Errors;
 use crate::settings::{Setting, written};
 use crate::supervise::expand::Expression;
-use crate::{duration, spans, syntax};
+use crate::{spans, syntax};
 
 /// A value of a table.
 #[derive(Clone)]
@@ -113,7 +114,11 @@ pub(crate) fn length(setting: &Setting, example: &'static str, _: &mut Errors) -
         );
         return Err(syn::Error::new(word.span(), message));
     }
-    value(setting, example, duration::positive)
+    Ok(match value(setting, example, Lit::parse)? {
+        Value::Literal(literal) => Value::Literal(positive(&literal, example)?),
+        Value::Constant(constant) => Value::Constant(constant),
+        Value::Setting(setting) => Value::Setting(setting),
+    })
 }
 
 /// Whether `tokens` look like an expression rather than a literal. A single word that is written like a variable is a mistake.

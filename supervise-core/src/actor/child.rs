@@ -29,6 +29,9 @@ use crate::supervision::{ChildInfo, ChildSpec, RestartType, Strategy};
 /// From then on the field and all its clones reach the child's current incarnation, even after a permanent child was
 /// replaced. A clone may be passed to siblings.
 ///
+/// The field is not the child's ref: [`actor`](Self::actor) gives it. If rustc says that no method of a handler's name was found for
+/// `Child` (E0599), write `self.reader.actor().next_line()` for `self.reader.next_line()`.
+///
 /// This is the code, written by hand, for `#[child(|_| || Reader)] reader: Child<Reader>`:
 ///
 /// ```

@@ -61,9 +61,10 @@ pub use self::envelope::{ByHand, ByRequest, Envelope, MessageFor, ReplySlot};
 pub use self::factory::Factory;
 pub(crate) use self::guardian::Guardian;
 pub use self::parent_check::{
-    DecidedBy, Decides, DecidesAll, DecidesUnasked, DeclarationDecidedBy, EscalatedErrorDecidedBy,
-    EscalationsDecidedBy, FactoryErrorDecidedBy, HandlersOfOneImplBlockDecidedBy, InitializationFailed,
-    NeverRestarts, SupervisedBy, WatchableBy, Watches, WatchesAny,
+    DecidedBy, Decides, DecidesAll, DecidesFailedStartFrom, DecidesPermanentEndFrom, DecidesUnasked,
+    DeclarationDecidedBy, EscalatedErrorDecidedBy, EscalationsDecidedBy, FactoryErrorDecidedBy,
+    HandlersOfOneImplBlockDecidedBy, InitializationFailed, NeverRestarts, SupervisedBy, WatchableBy, Watches,
+    WatchesAny,
 };
 pub use self::props::{GivesProps, Props, SpentInstance};
 pub use self::protocol_ref::{Behind, ProtocolRef};

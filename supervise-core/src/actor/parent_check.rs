@@ -4,6 +4,7 @@
 use super::actor_ref::TypedRef;
 use super::death_watch::AnyActor;
 use super::definition::{FailsWith, NeverFails};
+use crate::failure::PermanentEnded;
 
 /// The table of `Self` has a rule for the failure `E`.
 ///
@@ -71,6 +72,31 @@ pub trait EscalatedErrorDecidedBy<P> {}
 
 #[diagnostic::do_not_recommend]
 impl<P: Decides<E>, E: ?Sized> EscalatedErrorDecidedBy<P> for E {}
+
+/// [`Decides`], for [`PermanentEnded`](crate::PermanentEnded), which the table of `A` escalates. A trait of its own, so that its message
+/// says where the failure comes from.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no supervision rule for the failure `PermanentEnded`, which `{A}` escalates",
+    label = "`{A}` escalates that a permanent child has ended too often, and `{Self}` does not say what happens then",
+    note = "add a rule: `#[supervise(.., on(PermanentEnded) = Restart)]` on `{Self}` (or `Resume`, `Stop`, `Escalate`)",
+    note = "the end of a child with `restart = permanent` counts as a restart, and the table of `{A}` says `on_limit = Escalate`; to keep it from escalating, write `on_limit = Stop` there, or `restart = transient` for a child that may end by itself"
+)]
+pub trait DecidesPermanentEndFrom<A> {}
+
+#[diagnostic::do_not_recommend]
+impl<A, P: Decides<PermanentEnded>> DecidesPermanentEndFrom<A> for P {}
+
+/// [`Decides`], for failed starts that the table of `A` escalates. As [`DecidesPermanentEndFrom`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no supervision rule for the failure `InitializationFailed`, which `{A}` escalates",
+    label = "`{A}` escalates the failed start of a child, and `{Self}` does not say what happens then",
+    note = "add a rule: `#[supervise(.., on(InitializationFailed) = Restart)]` on `{Self}` (or `Resume`, `Stop`, `Escalate`)",
+    note = "the table of `{A}` escalates it by `on(InitializationFailed) = Escalate`, or by `on_limit = Escalate` after too many restarts"
+)]
+pub trait DecidesFailedStartFrom<A> {}
+
+#[diagnostic::do_not_recommend]
+impl<A, P: Decides<InitializationFailed>> DecidesFailedStartFrom<A> for P {}
 
 /// `P` decides every failure of the handlers and hooks of `Self`. `#[actor]` on the impl block writes it.
 #[diagnostic::on_unimplemented(

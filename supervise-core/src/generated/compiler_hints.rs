@@ -1,10 +1,19 @@
 //! Traits whose names and messages make rustc say how to fix a program.
 
+use std::marker::PhantomData;
+
 use crate::actor::Child;
 
 /// An actor has one `#[actor] impl` block, which writes this impl. rustc's error about a second block names the trait: move its handlers
 /// to the first block, and methods that are not handlers to an `impl` block without the attribute.
 pub trait AllHandlersStandInOneImplBlock {}
+
+/// Requires that an actor with type parameters can move between threads. rustc proposes the bound to add, and shows the line with the
+/// comment.
+#[derive(Debug)]
+pub struct MovesBetweenThreads<A>(PhantomData<A>)
+where
+    A: Send + 'static; // add `Send + 'static` to the bounds of the actor's type parameters
 
 /// The bound on a ref's methods for methods of the actor that are not handlers. Nothing implements it.
 #[diagnostic::on_unimplemented(

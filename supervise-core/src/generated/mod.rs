@@ -271,12 +271,6 @@ pub fn guard<E>(error: &E, guard: impl FnOnce(&E) -> bool) -> bool {
     guard(error)
 }
 
-/// A table with `exponential_backoff(..)` calls this, so that rustc warns about the name.
-#[deprecated(
-    note = "its delays grow by the same step each time, so it is now called `linear_backoff`; for delays that double, write `backoff(min = .., max = ..)`"
-)]
-pub const fn exponential_backoff() {}
-
 /// What the closure of a declared child returns.
 #[diagnostic::on_unimplemented(
     message = "the closure of `#[child(..)]` must return a factory: another closure, which runs at each restart of the child",

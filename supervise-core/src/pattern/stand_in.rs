@@ -42,6 +42,9 @@ pub type BackoffSupervisorRef<C> = StandInRef<BackoffSupervisor<C>>;
 pub type CircuitBreakerRef<C> = StandInRef<CircuitBreaker<C>>;
 
 /// The ref of a pool. Used like a worker's ref.
+///
+/// Where rustc expects the ref of a worker and says that it found a `StandInRef<Pool<Worker>>` (E0308), write `PoolRef<Worker>` as the type
+/// of the field or the parameter, in place of `WorkerRef`.
 pub type PoolRef<C> = StandInRef<Pool<C>>;
 
 /// The ref of a pattern. Used like a ref of the actor that it stands in for.

@@ -22,7 +22,7 @@ use syn::Attribute;
 
 use super::model::Block;
 use crate::attributes;
-use crate::generics::derivation;
+use crate::generics::{derivation, require};
 use crate::spans::{self, located};
 
 pub(crate) fn expand(block: &Block) -> TokenStream {
@@ -67,11 +67,18 @@ fn one_block(block: &Block) -> TokenStream {
     }
 }
 
-/// An impl of a trait whose name explains rustc's error about a second block in another module.
+/// An impl of a trait whose name explains rustc's error about a second block in another module. It also asks for the bounds of type
+/// parameters.
 fn one_module(block: &Block) -> TokenStream {
-    let Block { krate, actor, generics, .. } = block;
+    let Block { krate, actor, unsure, .. } = block;
     let of = quote_spanned!(Span::mixed_site()=> #krate::AllHandlersStandInOneImplBlock);
-    derivation(generics, of, actor, TokenStream::new())
+    let mut generics = block.generics.clone();
+    if let [first, ..] = unsure.as_slice() {
+        let here = Span::mixed_site().located_at(first.span());
+        let movable = quote!(#krate::__private::MovesBetweenThreads<#actor>: ::core::marker::Sized);
+        require(&mut generics, spans::path_at(&movable, here));
+    }
+    derivation(&generics, of, actor, TokenStream::new())
 }
 
 /// The call of a method, awaited if it is async. The call has the span of the method's name, because rustc reports there that

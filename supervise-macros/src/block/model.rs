@@ -1,11 +1,12 @@
 //! What an actor's impl block says: which methods are handlers, hooks and watch methods.
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{ToTokens, format_ident, quote_spanned};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{Attribute, Generics, LitStr, Path, Type};
 
 use super::parse::syntax::Block as Syntax;
 use crate::errors::Errors;
+use crate::generics::require;
 use crate::grammar::Word;
 use crate::grammar::arguments::{HandlerArguments, MessageArguments};
 use crate::grammar::words::Role;
@@ -30,6 +31,8 @@ pub(crate) struct Block {
     /// The module for the errors of a block with mistakes.
     pub(crate) mistakes: Ident,
     pub(crate) generics: Generics,
+    /// The type parameters that have bounds, but none that show `Send + 'static`.
+    pub(crate) unsure: Vec<Ident>,
     pub(crate) cfgs: TokenStream,
     /// The protocols that the handlers implement.
     pub(crate) implements: Vec<Path>,
@@ -190,6 +193,17 @@ pub(crate) struct Stash {
 }
 
 impl Block {
+    /// The generics with what an actor must be. Impls that need it require it, so that rustc reports parameters whose bounds do not
+    /// suffice only where `one_module` asks for it.
+    pub(crate) fn sendable(&self) -> Generics {
+        let mut generics = self.generics.clone();
+        let actor = &self.actor;
+        if !self.unsure.is_empty() {
+            require(&mut generics, quote!(#actor: ::core::marker::Send + 'static));
+        }
+        generics
+    }
+
     /// Refuses two methods for the same purpose, and leaves out or renames the second.
     pub(crate) fn check(&mut self, errors: &mut Errors) {
         self.check_debug(errors);

@@ -8,6 +8,7 @@ pub(crate) mod handler;
 mod hook;
 pub(crate) mod implements;
 pub(crate) mod message;
+mod of_trait;
 mod own_type;
 pub(crate) mod remote;
 mod reply;
@@ -45,18 +46,7 @@ pub(crate) fn block(arguments: TokenStream, mut item: Syntax, errors: &mut Error
     let given_remote = remote.given().cloned();
     let arguments = arguments.message.value.unwrap_or_default();
     if let Some((of_trait, _)) = &item.of_trait {
-        let actor = written(&item.self_ty);
-        let own = "`#[actor]` belongs on the actor's own impl block, not on the impl of a trait";
-        let mend = match types::last_segment(of_trait) {
-            Some((name, _)) if name == "Handler" || name == "Message" => format!(
-                "write `#[actor] impl {actor} {{ .. }}` in place of this, with a method for each message, such as `#[handler] fn \
-                 handle(&mut self, message: M) -> Result<T, E>`, and call it through the ref, `r.handle(message).await`"
-            ),
-            _ => format!(
-                "write the handlers in `#[actor] impl {actor} {{ #[handler] fn .. }}`, and this impl without `#[actor]`"
-            ),
-        };
-        errors.at(of_trait, format!("{own}: {mend}"));
+        of_trait::refuse(&item, of_trait, errors);
         return None;
     }
     let Type::Path(TypePath { qself: None, path, .. }) = &item.self_ty else {
@@ -71,7 +61,7 @@ pub(crate) fn block(arguments: TokenStream, mut item: Syntax, errors: &mut Error
     reference.segments.last_mut()?.ident = format_ident!("{}Ref", name);
     let actor = item.self_ty.clone();
     refuse_async_trait(&mut item, errors);
-    bound_parameters(&mut item.generics, errors);
+    let unsure = bound_parameters(&mut item.generics, errors);
     let mut members = std::mem::take(&mut item.members);
     let mut block = Block {
         krate,
@@ -81,6 +71,7 @@ pub(crate) fn block(arguments: TokenStream, mut item: Syntax, errors: &mut Error
         arguments,
         mistakes: format_ident!("mistakes_in_{}", name, span = Span::mixed_site()),
         generics: item.generics.clone(),
+        unsure,
         cfgs: attributes::cfgs(&item.attrs),
         implements,
         remote: remote.value,
@@ -123,6 +114,13 @@ pub(crate) fn block(arguments: TokenStream, mut item: Syntax, errors: &mut Error
         {
             forgotten::check(&block, &method.signature, errors);
         }
+    }
+    let takes_context = |member: &Member| match member {
+        Member::Method(method) => mentions(method.signature.inputs.to_token_stream(), "Context"),
+        Member::Other(..) => false,
+    };
+    if members.iter().any(takes_context) {
+        block.item.generics = block.sendable();
     }
     refuse_generic_remote(&mut block, given_remote.as_ref(), errors);
     let words = Words::of(&members);
@@ -351,21 +349,26 @@ fn correct_attributes(method: &mut Method, errors: &mut Errors) {
     }
 }
 
-/// Refuses type parameters without any bound, and adds the bounds so that the rest compiles. Whether other bounds suffice, only
-/// rustc knows.
-fn bound_parameters(generics: &mut Generics, errors: &mut Errors) {
-    let mut bound = Vec::new();
-    if let Some(clause) = &generics.where_clause {
-        for predicate in &clause.predicates {
-            if let WherePredicate::Type(predicate) = predicate {
-                bound.push(written(&predicate.bounded_ty));
+/// Refuses type parameters without any bound, and adds the bounds so that the rest compiles. Returns those of which only rustc knows
+/// whether their bounds suffice.
+fn bound_parameters(generics: &mut Generics, errors: &mut Errors) -> Vec<Ident> {
+    let (mut unbound, mut unsure) = (Vec::new(), Vec::new());
+    for parameter in generics.type_params() {
+        let mut bounds: Vec<String> = parameter.bounds.iter().map(|bound| written(bound)).collect();
+        if let Some(clause) = &generics.where_clause {
+            for predicate in &clause.predicates {
+                if let WherePredicate::Type(predicate) = predicate
+                    && parameter.ident == written(&predicate.bounded_ty)
+                {
+                    bounds.extend(predicate.bounds.iter().map(|bound| written(bound)));
+                }
             }
         }
-    }
-    let mut unbound = Vec::new();
-    for parameter in generics.type_params() {
-        if parameter.bounds.is_empty() && !bound.contains(&parameter.ident.to_string()) {
+        let is_send = bounds.iter().any(|bound| bound == "Send" || bound.ends_with("::Send"));
+        if bounds.is_empty() {
             unbound.push(parameter.ident.clone());
+        } else if !is_send || !bounds.iter().any(|bound| bound == "'static") {
+            unsure.push(parameter.ident.clone());
         }
     }
     for ty in unbound {
@@ -373,6 +376,7 @@ fn bound_parameters(generics: &mut Generics, errors: &mut Errors) {
         errors.at(&ty, message);
         require(generics, quote!(#ty: ::core::marker::Send + 'static));
     }
+    unsure
 }
 
 fn role(attribute: &Attribute) -> Option<Role> {

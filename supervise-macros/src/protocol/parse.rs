@@ -259,11 +259,16 @@ fn complete(item: &mut ItemTrait, krate: &Path) {
     item.colon_token.get_or_insert_with(|| Token![:](span));
     let name = &item.ident;
     let said = format!("`{{Self}}` does not implement the protocol `{name}`");
-    let note = format!(
-        "the ref of an actor does if the actor's block says `#[actor(implements({name}))]`; for any other type, write \
+    let by_handlers = format!(
+        "for an actor, write `#[actor(implements({name}))]` in place of `#[actor]` above its `impl` block: its ref then implements \
+         `{name}` by the handlers of the same names, and an `impl {name}` for the actor itself is not needed"
+    );
+    let by_hand = format!(
+        "if `{{Self}}` is the actor and not its ref, pass the ref, which `spawn` returns; if it is neither of them, write \
          `#[async_trait] impl {name} for {{Self}} {{{{ .. }}}}`"
     );
-    let explanation = quote!(#[diagnostic::on_unimplemented(message = #said, note = #note)]);
+    let explanation =
+        quote!(#[diagnostic::on_unimplemented(message = #said, note = #by_handlers, note = #by_hand)]);
     item.attrs.splice(0..0, attributes::ours(explanation));
     let actor = quote! {
         /// The actor behind this value. An adapter may pass on what the ref says that it holds.

@@ -216,6 +216,7 @@ impl<S: Source, const N: usize> ::supervise::AllHandlersStandInOneImplBlock
 for Reader<S, N>
 where
     S: Clone,
+    ::supervise::__private::MovesBetweenThreads<Reader<S, N>>: ::core::marker::Sized,
 {}
 #[allow(deprecated)]
 ///The messages of [`Reader`].
@@ -251,6 +252,7 @@ where
 impl<S: Source, const N: usize> ::supervise::Actor for Reader<S, N>
 where
     S: Clone,
+    Reader<S, N>: ::core::marker::Send + 'static,
 {
     type Message = ::supervise::Envelope<ReaderMessage<S, N>>;
     const HANDLERS: &'static [&'static ::core::primitive::str] = &["next"];
@@ -293,6 +295,7 @@ where
 impl<S: Source, const N: usize> ReaderRef<S, N>
 where
     S: Clone,
+    Reader<S, N>: ::core::marker::Send + 'static,
 {
     ///A request for `next`.
     pub fn next(

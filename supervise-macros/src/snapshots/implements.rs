@@ -29,7 +29,10 @@ impl<K: Key> Database<K> {
 #[allow(dead_code, non_camel_case_types)]
 type all_handlers_of_Database_stand_in_one_impl_block = ();
 #[allow(deprecated)]
-impl<K: Key> ::supervise::AllHandlersStandInOneImplBlock for Database<K> {}
+impl<K: Key> ::supervise::AllHandlersStandInOneImplBlock for Database<K>
+where
+    ::supervise::__private::MovesBetweenThreads<Database<K>>: ::core::marker::Sized,
+{}
 #[allow(deprecated)]
 ///The messages of [`Database`].
 #[allow(dead_code, missing_docs, private_bounds, private_interfaces, unreachable_pub)]
@@ -65,7 +68,10 @@ impl<K: Key> ::core::fmt::Debug for DatabaseMessage<K> {
 }
 #[allow(deprecated)]
 #[automatically_derived]
-impl<K: Key> ::supervise::Actor for Database<K> {
+impl<K: Key> ::supervise::Actor for Database<K>
+where
+    Database<K>: ::core::marker::Send + 'static,
+{
     type Message = ::supervise::Envelope<DatabaseMessage<K>>;
     const HANDLERS: &'static [&'static ::core::primitive::str] = &["put", "forget"];
     const HAS_LAST_HOOK: ::core::primitive::bool = false;
@@ -123,7 +129,10 @@ impl<K: Key> ::supervise::Actor for Database<K> {
 #[allow(deprecated)]
 #[allow(dead_code, unreachable_pub)]
 #[allow(clippy::too_many_arguments, clippy::type_complexity)]
-impl<K: Key> DatabaseRef<K> {
+impl<K: Key> DatabaseRef<K>
+where
+    Database<K>: ::core::marker::Send + 'static,
+{
     ///A request for `put`.
     pub fn put(
         &self,
@@ -154,11 +163,13 @@ where
 {}
 ports::Storage! {
     [::supervise::__private::implement] [::supervise] [ports::Storage < K >] [Database]
-    [DatabaseRef < K >] [< K : Key >] [] [([] put(, key : K, value : Vec < u8 >) (, key,
-    value) usable) ([#[cfg(unix)]] forget(, key : K) (, key) usable)]
+    [DatabaseRef < K >] [< K : Key >] [where Database < K > : ::core::marker::Send +
+    'static] [([] put(, key : K, value : Vec < u8 >) (, key, value) usable)
+    ([#[cfg(unix)]] forget(, key : K) (, key) usable)]
 }
 Named! {
     [::supervise::__private::implement] [::supervise] [Named] [Database] [DatabaseRef < K
-    >] [< K : Key >] [] [([] put(, key : K, value : Vec < u8 >) (, key, value) usable)
-    ([#[cfg(unix)]] forget(, key : K) (, key) usable)]
+    >] [< K : Key >] [where Database < K > : ::core::marker::Send + 'static] [([] put(,
+    key : K, value : Vec < u8 >) (, key, value) usable) ([#[cfg(unix)]] forget(, key : K)
+    (, key) usable)]
 }

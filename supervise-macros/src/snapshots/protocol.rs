@@ -1,6 +1,7 @@
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not implement the protocol `Storage`",
-    note = "the ref of an actor does if the actor's block says `#[actor(implements(Storage))]`; for any other type, write `#[async_trait] impl Storage for {Self} {{ .. }}`"
+    note = "for an actor, write `#[actor(implements(Storage))]` in place of `#[actor]` above its `impl` block: its ref then implements `Storage` by the handlers of the same names, and an `impl Storage` for the actor itself is not needed",
+    note = "if `{Self}` is the actor and not its ref, pass the ref, which `spawn` returns; if it is neither of them, write `#[async_trait] impl Storage for {Self} {{ .. }}`"
 )]
 #[async_trait]
 /// Keeps.
@@ -117,7 +118,7 @@ for dyn Storage<K> + '__a {
 #[allow(deprecated)]
 #[doc(hidden)]
 #[allow(non_local_definitions)]
-macro_rules! __protocol_Storage_0e2906fd43f391cb {
+macro_rules! __protocol_Storage_90125553b9ed7c1d {
     ([$($implement:tt)*] $($rest:tt)*) => {
         $($implement)* ! { [(0usize ask put(, key : K, value : Vec < u8 >) (-> Result <
         (), PutError >)) (1usize tell forget(, key : K) (-> Result < (), SendErrorReason
@@ -127,4 +128,4 @@ macro_rules! __protocol_Storage_0e2906fd43f391cb {
 #[allow(deprecated)]
 #[doc(hidden)]
 #[allow(unused_imports)]
-pub(crate) use __protocol_Storage_0e2906fd43f391cb as Storage;
+pub(crate) use __protocol_Storage_90125553b9ed7c1d as Storage;

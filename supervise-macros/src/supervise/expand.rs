@@ -76,17 +76,20 @@ pub(crate) fn own_table(table: &Table, item: &DeriveInput, krate: &Path) -> Toke
     quote!(#item #generated #warnings)
 }
 
-/// Warns where the user wrote a backoff under its old name.
+/// Warns where the user wrote a backoff under its old name. The name is a macro's, because rustc shows a macro's name without a path.
 pub(crate) fn warnings(table: &Table) -> TokenStream {
     let mut warnings = TokenStream::new();
-    for name in table.renamed() {
-        let name = Ident::new(&name.to_string(), Span::mixed_site().located_at(name.span()));
+    for (old, text) in table.renamed() {
+        let name = Ident::new(&old.to_string(), Span::mixed_site().located_at(old.span()));
+        let note = format!(
+            "this backoff is now called `linear_backoff`, because its delay grows linearly: write `{}`",
+            text.replacen(&old.to_string(), "linear_backoff", 1)
+        );
         warnings.extend(quote_spanned! {Span::mixed_site()=>
             const _: () = {
-                #[allow(non_upper_case_globals)]
-                #[deprecated(note = "this backoff is now called `linear_backoff`, because its delay grows linearly")]
-                const #name: () = ();
-                #name
+                #[deprecated(note = #note)]
+                macro_rules! #name { () => { () } }
+                #name!()
             };
         });
     }

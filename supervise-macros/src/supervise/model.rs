@@ -391,12 +391,12 @@ impl Table {
         Escalations { anything, failed_starts, types: distinct(types) }
     }
 
-    /// The backoffs that the user wrote under their old name.
-    pub(crate) fn renamed<'a>(&'a self) -> Vec<&'a Ident> {
+    /// The backoffs that the user wrote under their old name: this name, and all of the setting.
+    pub(crate) fn renamed<'a>(&'a self) -> Vec<(&'a Ident, &'a str)> {
         let mut renamed = Vec::new();
         let mut look = |backoff: Option<&'a Backoff>| {
-            if let Some(Backoff { growth: Growth::Linear { renamed: Some(name), .. }, .. }) = backoff {
-                renamed.push(name);
+            if let Some(Backoff { growth: Growth::Linear { renamed: Some(name), .. }, text }) = backoff {
+                renamed.push((name, text.as_str()));
             }
         };
         look(self.strategy.arguments.backoff.value.as_ref());

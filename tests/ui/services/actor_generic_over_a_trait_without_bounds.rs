@@ -29,6 +29,11 @@ impl<R: Repository> Orders<R> {
     fn order(&mut self, id: u64) -> Result<String, NoOrder> {
         self.repository.load(id).ok_or(NoOrder(id))
     }
+
+    #[handler]
+    fn close(&mut self, ctx: &mut Context<Self>) {
+        ctx.stop_self();
+    }
 }
 
 #[actor]

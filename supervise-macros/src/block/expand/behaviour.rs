@@ -13,7 +13,7 @@ use crate::spans::{self, located};
 
 /// `impl Actor`, with everything the runtime calls.
 pub(super) fn actor(block: &Block) -> TokenStream {
-    let Block { krate, actor, generics, .. } = block;
+    let Block { krate, actor, .. } = block;
     let mixed = Span::mixed_site();
     let envelope = message::envelope(block);
     // rustc reports here that the messages are less visible than the actor.
@@ -50,7 +50,7 @@ pub(super) fn actor(block: &Block) -> TokenStream {
     // `Self::Message` in a signature would be another place.
     let at_name = spans::path_at(krate, block.name.span());
     let as_actor = quote_spanned!(block.name.span()=> #at_name::Actor);
-    derivation(generics, as_actor, actor, members)
+    derivation(&block.sendable(), as_actor, actor, members)
 }
 
 /// The handlers' names as written. Those that a `#[cfg]` leaves out have a name too, so that the others keep their numbers.

@@ -10,7 +10,8 @@ use crate::spans::{self, located};
 /// For each protocol that the block implements, the call of the protocol's macro. It has the actor's name, its ref, its
 /// generics and its handlers.
 pub(super) fn calls(block: &Block) -> TokenStream {
-    let Block { krate, name, reference, generics, cfgs, .. } = block;
+    let Block { krate, name, reference, cfgs, .. } = block;
+    let generics = block.sendable();
     let (impl_generics, _, where_clause) = generics.split_for_impl();
     let mut handlers = TokenStream::new();
     for handler in &block.handlers {

@@ -9,7 +9,7 @@ use crate::spans::{self, located};
 
 /// The methods of `FeedRef`.
 pub(super) fn reference(block: &Block) -> TokenStream {
-    let Block { reference, generics, .. } = block;
+    let (reference, generics) = (&block.reference, block.sendable());
     let (impl_generics, _, where_clause) = generics.split_for_impl();
     let mut methods = TokenStream::new();
     for handler in &block.handlers {

@@ -53,10 +53,10 @@ fn own_coverage(
         require(&mut upwards, quote!(#ty: #krate::EscalatedErrorDecidedBy<#parent>));
     }
     if permanent && table.strategy.escalates_at_limit() {
-        require(&mut upwards, quote!(#parent: #krate::DecidesUnasked<#krate::PermanentEnded>));
+        require(&mut upwards, quote!(#parent: #krate::DecidesPermanentEndFrom<#ty>));
     }
     if escalations.failed_starts {
-        require(&mut upwards, quote!(#parent: #krate::DecidesUnasked<#krate::InitializationFailed>));
+        require(&mut upwards, quote!(#parent: #krate::DecidesFailedStartFrom<#ty>));
     }
     if escalations.anything {
         require(&mut upwards, quote!(#parent: #krate::DecidesAll));

@@ -6,13 +6,14 @@ use proc_macro2::{Group, Ident, Span, TokenTree};
 use syn::parse::{Parse, ParseStream};
 use syn::{LitFloat, LitInt};
 
-use crate::duration::{positive, spoken};
+use crate::duration::spoken;
 use crate::errors::Errors;
 use crate::grammar::arguments::{ExponentialArguments, LinearArguments, RestartArguments, StrategyArguments};
 use crate::grammar::words::{Growth, LogLevel, Part, Scope};
 use crate::grammar::{Arguments, Word};
 use crate::settings::{self, Setting, word, written};
 use crate::supervise::model::{self, Backoff, Log, Reset, Strategy};
+use crate::syntax;
 use crate::value::{Value, is_expression, length, value};
 
 /// The names of a strategy's arguments.
@@ -255,22 +256,22 @@ fn number(input: ParseStream<'_>) -> syn::Result<(f64, Span)> {
 
 /// Reads `reset_after = "1m"` or `reset_after = manual`.
 pub(crate) fn reset_after(setting: &Setting, example: &'static str, errors: &mut Errors) -> syn::Result<Reset> {
-    if setting.value.as_ref().is_some_and(is_expression) {
-        return length(setting, example, errors).map(Reset::After);
+    match &setting.value {
+        Some(tokens) if !is_expression(tokens) => {
+            if let Ok(word) = syntax::read(tokens.clone(), Ident::parse) {
+                return manual(&word, example);
+            }
+        }
+        _ => {}
     }
-    let reset = |input: ParseStream<'_>| {
-        if !input.peek(syn::Ident) {
-            return positive(input).map(|quiet| Reset::After(Value::Literal(quiet)));
-        }
-        let word = Ident::parse(input)?;
-        if word == "manual" {
-            Ok(Reset::Manual)
-        } else {
-            Err(syn::Error::new(
-                word.span(),
-                "write `reset_after = manual`, or a duration such as `reset_after = \"1m\"`",
-            ))
-        }
-    };
-    setting.value(reset, example)
+    length(setting, example, errors).map(Reset::After)
+}
+
+/// The word `manual`.
+fn manual(word: &Ident, example: &str) -> syn::Result<Reset> {
+    if word == "manual" {
+        return Ok(Reset::Manual);
+    }
+    let message = format!("write `reset_after = manual`, or a duration such as `{example}`");
+    Err(syn::Error::new(word.span(), message))
 }

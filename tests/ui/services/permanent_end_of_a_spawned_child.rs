@@ -1,0 +1,46 @@
+//! A child that is spawned by hand escalates that its permanent child has ended too often.
+
+use supervise::prelude::*;
+
+#[derive(Debug, thiserror::Error)]
+#[error("the job failed")]
+struct JobFailed;
+
+#[actor]
+struct Consumer;
+
+#[actor]
+impl Consumer {
+    #[handler]
+    fn consume(&mut self, job: u32, ctx: &mut Context<Self>) -> Result<(), JobFailed> {
+        if job == 0 {
+            ctx.stop_self();
+        }
+        if job == 13 { Err(JobFailed) } else { Ok(()) }
+    }
+}
+
+#[actor]
+#[supervise(one_for_one(max_retries = 3, within = "1m", on_limit = Escalate), on(JobFailed) = Restart)]
+struct Queue {
+    #[child(|_| || Consumer, restart = permanent)]
+    consumer: Child<Consumer>,
+}
+
+#[actor]
+impl Queue {}
+
+#[actor]
+#[supervise(one_for_one, on(JobFailed) = Stop, on(InitializationFailed) = Stop)]
+struct Broker;
+
+#[actor]
+impl Broker {
+    #[pre_start]
+    fn begin(&mut self, ctx: &mut Context<Self>) -> Result<(), SpawnError> {
+        ctx.spawn("queue", || Queue { consumer: Child::default() })?;
+        Ok(())
+    }
+}
+
+fn main() {}
