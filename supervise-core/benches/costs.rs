@@ -319,7 +319,7 @@ impl Actor for Worker {
             Work::Add => self.0 += 1,
             Work::Total(reply) => {
                 generated::hold(ctx, reply);
-                generated::reply(ctx, self.0);
+                return ControlFlow::Break(generated::reply(ctx, self.0));
             }
             Work::Pass { left: 0, done, .. } => done.answer(0),
             Work::Pass { left, to, done } => {

@@ -109,7 +109,7 @@ impl Actor for Node {
         match message {
             Message::Ping(reply) => {
                 supervise_core::generated::hold(ctx, reply);
-                supervise_core::generated::reply(ctx, ());
+                supervise_core::generated::reply(ctx, ())?;
             }
             Message::Fail(reply) => {
                 supervise_core::generated::hold(ctx, reply);

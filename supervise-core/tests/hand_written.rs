@@ -36,8 +36,7 @@ impl Actor for Counter {
                     return Err(Failure::new(TooMuch(10)));
                 }
                 self.count += n;
-                generated::reply(ctx, self.count);
-                Ok(())
+                generated::reply(ctx, self.count)
             }
             CounterMessage::Panic => panic!("on purpose"),
             CounterMessage::Forever => std::future::pending().await,
@@ -93,19 +92,20 @@ impl Actor for Parent {
         match generated::open(ctx, message) {
             ParentMessage::Child => {
                 if let Some(child) = child {
-                    generated::reply(ctx, child);
+                    generated::reply(ctx, child)?;
                 }
+                Ok(())
             }
             ParentMessage::Relay(n) => {
                 if let Some(child) = child {
                     let first = add(&child, n).await;
                     let Reply(second) = Reply(add(&child, 1).await);
-                    generated::reply(ctx, first.and(second));
+                    generated::reply(ctx, first.and(second))?;
                 }
+                Ok(())
             }
             ParentMessage::Gone => generated::reply(ctx, self.gone),
         }
-        Ok(())
     }
 
     async fn terminated(&mut self, gone: Terminated, _: &mut Context<Self>) -> Result<(), Failure> {

@@ -33,7 +33,7 @@ impl Actor for Counter {
             CounterMessage::Add(n, reply) => {
                 self.count += n;
                 generated::hold(ctx, reply);
-                generated::reply(ctx, self.count);
+                generated::reply(ctx, self.count)?;
             }
             CounterMessage::AddSlowly(numbers, reply) => {
                 generated::hold(ctx, reply);
@@ -42,7 +42,7 @@ impl Actor for Counter {
                     tokio::task::yield_now().await;
                     *count += n;
                 }
-                generated::reply(ctx, self.count);
+                generated::reply(ctx, self.count)?;
             }
             CounterMessage::Fail => return Err(Failure::new(ToldTo)),
         }
