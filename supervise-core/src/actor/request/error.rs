@@ -153,7 +153,7 @@ pub enum AskError {
     /// No answer will come: the reply slot ([`ReplyTo`](crate::ReplyTo)) was dropped without one.
     #[error("nobody answers: the reply slot was dropped")]
     Unanswered,
-    /// The bounded mailbox had no room.
+    /// The bounded mailbox had no room. [`Request::when_room`](crate::Request::when_room) waits for room.
     #[error("the actor's mailbox is full")]
     MailboxFull,
     /// The ref is of a keyed child that was passivated. The message needs a new child, and there are as many as their limit allows.
