@@ -194,7 +194,10 @@ pub enum SpawnError {
     },
     /// A child of this name exists or is still stopping. The name is free after the parent has processed the child's
     /// end.
-    #[error("cannot spawn `{name}` under {parent}: the name is taken")]
+    #[error(
+        "cannot spawn `{name}` under {parent}: the name is taken. Spawn it once, in `#[pre_start]` or as a `#[child]`, and keep its ref; \
+         `ctx.child(\"{name}\")` finds it, and `spawn_anonymous` needs no name"
+    )]
     NameTaken {
         /// The intended parent.
         parent: ActorPath,

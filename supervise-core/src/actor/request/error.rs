@@ -166,7 +166,10 @@ pub enum AskError {
     Timeout(Box<AskTimeout>),
     /// A handler or hook awaited an answer of its own actor. The actor could answer only after that handler or hook returns, so
     /// the message was not sent.
-    #[error("{0} asked itself: it cannot answer before the handler that awaits the answer returns")]
+    #[error(
+        "{0} asked itself: it cannot answer before the handler that awaits the answer returns; call the method on `self`, or send \
+         with `.tell()`"
+    )]
     AskedItself(Box<ActorPath>),
     /// Each of these actors awaits an answer of the next, in a handler or hook, and the last one would await an answer of the
     /// first. None of these answers could come, so the message was not sent. Only builds with debug assertions or with the
