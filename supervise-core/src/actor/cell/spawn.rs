@@ -181,7 +181,7 @@ pub(crate) enum NewName<'a> {
 }
 
 /// Why an actor could not be spawned. The failure of a factory is not such an error: it is a failure of the child.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SpawnError {
     /// The name is invalid.
@@ -272,3 +272,5 @@ pub enum SpawnError {
         limit: usize,
     },
 }
+
+crate::failure::debug_in_one_line!(SpawnError);

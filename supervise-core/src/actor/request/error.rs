@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::AskTimeout;
 use crate::base::ActorPath;
-use crate::failure::Failure;
+use crate::failure::{Failure, debug_in_one_line};
 
 /// The actor did not accept a message. Holds the message. It is `Send` and `Sync` for every message type, so that `?`
 /// converts it into any boxed error.
@@ -19,7 +19,7 @@ pub struct SendError<M> {
 }
 
 /// Why an actor did not accept a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SendErrorReason {
     /// The actor has stopped. A retry cannot help.
@@ -65,10 +65,9 @@ impl<M> fmt::Display for SendError<M> {
     }
 }
 
-// Not derived, because messages need not be `Debug`.
 impl<M> fmt::Debug for SendError<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SendError").field("reason", &self.reason).finish_non_exhaustive()
+        fmt::Display::fmt(&self.reason, f)
     }
 }
 
@@ -129,7 +128,7 @@ impl<M> std::error::Error for SendError<M> {}
 ///
 /// If the error is an answer and no failure, let the handler return `Reply<Result<u64, Missing>>`. Its actor then does not fail, and the
 /// asker gets a `Result<Result<u64, Missing>, AskError>`.
-#[derive(Debug, Clone, thiserror::Error)]
+#[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum AskError {
     /// The message made the actor fail. Or another message did, while the actor held the asker's reply slot (rules 19.3, 19.4) or
@@ -201,6 +200,8 @@ pub enum AskError {
     ConnectionLost,
 }
 
+debug_in_one_line!(AskError, SendErrorReason);
+
 /// A circuit breaker refuses messages while its child is down.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{breaker} refuses messages, because its child is down: try again in {retry_after:?}")]
@@ -268,6 +269,25 @@ mod tests {
     use std::error::Error;
 
     use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("cannot connect")]
+    struct NoConnection(#[source] std::fmt::Error);
+
+    /// `main` prints the `Debug` of the error that it returns.
+    #[test]
+    fn debug_is_the_text_with_its_causes_in_one_line() {
+        let shown = |error: AskError| format!("{error:?}");
+        let cause = std::fmt::Error.to_string();
+        let failure = Failure::new(NoConnection(std::fmt::Error));
+        assert_eq!(format!("{failure:?}"), format!("cannot connect: {cause}"));
+        failure.escalated(|| "supervise://demo/user/reader".parse().expect("a path"));
+        assert_eq!(format!("{failure:?}"), format!("cannot connect: {cause} (in supervise://demo/user/reader)"));
+        assert_eq!(shown(AskError::Failed(failure)), format!("the actor failed: cannot connect: {cause}"));
+        assert_eq!(shown(AskError::Failed(Failure::other("two\nlines"))), "the actor failed: two\\nlines");
+        assert_eq!(shown(AskError::MailboxFull), "the actor's mailbox is full");
+        assert_eq!(format!("{:?}", SendError::new((), SendErrorReason::Stopped)), "the actor has stopped");
+    }
 
     #[test]
     fn the_source_of_an_ask_error_is_the_failure_behind_it() {
