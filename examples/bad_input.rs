@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-const SERVICES: [&str; 4] = ["chat", "crawler", "devices", "intake"];
+const SERVICES: [&str; 7] = ["chat", "crawler", "devices", "intake", "metrics", "night", "orders"];
 
 fn run(service: &str, arguments: &[&str]) -> Output {
     let test = std::env::current_exe().expect("this test has a path");
@@ -14,7 +14,7 @@ fn run(service: &str, arguments: &[&str]) -> Output {
     Command::new(examples.join(service))
         .args(arguments)
         .output()
-        .expect("`cargo build --examples`, with the same features, has built the example")
+        .expect("`cargo build --examples`, with the same features and also `-p supervise-example-orders`, has built the example")
 }
 
 /// The only line on standard error.
@@ -38,7 +38,8 @@ fn help_says_how_to_call_it() {
     for service in SERVICES {
         let output = run(service, &["--help"]);
         let text = String::from_utf8_lossy(&output.stdout);
-        assert!(output.status.success() && text.contains(&format!("cargo run --example {service}")), "{text}");
+        let is_named = text.contains("Usage: cargo run ") && text.contains(&format!("--example {service}"));
+        assert!(output.status.success() && is_named && output.stderr.is_empty(), "{service}: {text}");
     }
 }
 
@@ -46,12 +47,17 @@ fn help_says_how_to_call_it() {
 fn a_port_in_use_is_named() {
     let taken = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let port = taken.local_addr().expect("it listens").port().to_string();
-    for service in ["chat", "devices", "intake"] {
+    for service in ["chat", "devices", "intake", "metrics", "night"] {
         let output = run(service, &["--port", &port]);
         assert_eq!(output.status.code(), Some(2), "{service}");
         let complaint = complaint(&output);
-        let expected = format!("error: cannot listen on 127.0.0.1:{port}: Address already in use");
+        let expected = match service {
+            "night" => format!("error: the console cannot listen on [127.0.0.1:{port}]: Address already in use"),
+            "metrics" => format!("error: cannot listen on 127.0.0.1:{port}: "),
+            _ => format!("error: cannot listen on 127.0.0.1:{port}: Address already in use"),
+        };
         assert!(complaint.starts_with(&expected), "{service}: {complaint}");
+        assert!(complaint.contains("Address already in use"), "{service}: {complaint}");
     }
 }
 
@@ -63,6 +69,25 @@ fn a_service_alone_says_what_it_expects() {
         (&["serve", "0", "nonsense"][..], "error: `nonsense`: invalid connection string"),
     ] {
         let output = run("intake", arguments);
-        assert_eq!((output.status.code(), complaint(&output).as_str()), (Some(1), expected));
+        assert_eq!((output.status.code(), complaint(&output).as_str()), (Some(2), expected));
     }
+}
+
+#[test]
+fn help_shows_what_an_option_may_be() {
+    for (service, range) in [
+        ("chat", "(60 to 1000, default 60)"),
+        ("crawler", "(any number, default 1)"),
+        ("metrics", "(1 to 65535, default 9464)"),
+    ] {
+        let text = String::from_utf8_lossy(&run(service, &["--help"]).stdout).into_owned();
+        assert!(text.contains(range), "{service}: {text}");
+    }
+}
+
+#[test]
+fn the_world_cup_names_a_wrong_option_in_one_line() {
+    let output = run("world_cup", &["--faults", "101"]);
+    let expected = "error: `--faults 101`: expected a percentage from 0 to 100. `--help` lists the options";
+    assert_eq!((output.status.code(), complaint(&output).as_str()), (Some(2), expected));
 }

@@ -5,38 +5,67 @@
 //! curl -s http://127.0.0.1:6670/text
 //! ```
 //!
-//! Arguments: the number of sessions (100 000), and the seconds after which it ends (never). With `--operator`, it also prints the
-//! address of a page that may restart and stop actors: whoever has this address may do so. The log goes to stderr. The gateway is refused, a connection hangs with orders waiting behind it, the mail is near its limit,
-//! the audit falls behind, and the reports have stopped.
+//! `--help` lists the options. With `--operator`, it also prints the address of a page that may restart and stop actors: whoever has
+//! this address may do so. The log goes to stderr. The gateway is refused, a connection hangs with orders waiting behind it, the mail is
+//! near its limit, the audit falls behind, and the reports have stopped.
 
 mod shop;
 
+use std::error::Error;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::process::ExitCode;
 use std::time::Duration;
 
 use supervise::console::{Console, Token};
 use supervise::prelude::*;
+use supervise_examples::service::{self, Program, Setting, Values};
 
 use self::shop::Shop;
 
+const PROGRAM: Program = Program {
+    command: "cargo run --release --example night --features console",
+    about: "\
+Runs a shop in which several things are wrong, and the console that shows them. With `--operator` as well, it prints the
+address of a page that may restart and stop actors.",
+    settings: &[
+        Setting {
+            name: "--sessions",
+            about: "how many sessions there are",
+            default: 100_000,
+            allowed: 0..=1_000_000,
+        },
+        Setting {
+            name: "--seconds",
+            about: "after how many seconds it ends, 0 for never",
+            default: 0,
+            allowed: 0..=86_400,
+        },
+        Setting {
+            name: "--port",
+            about: "the console's port on 127.0.0.1, 0 for a free one",
+            default: 6670,
+            allowed: 0..=65_535,
+        },
+    ],
+};
+
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let (flags, numbers): (Vec<_>, Vec<_>) =
-        std::env::args().skip(1).partition(|argument| argument == "--operator");
-    let numbers: Result<Vec<u64>, _> = numbers.iter().map(|number| number.parse()).collect();
-    let Some(numbers) = numbers.ok().filter(|numbers| numbers.len() <= 2) else {
-        eprintln!(
-            "usage: night [--operator] [SESSIONS, by default 100000] [SECONDS until it ends, by default for ever]"
-        );
-        std::process::exit(2);
-    };
-    let sessions = usize::try_from(numbers.first().copied().unwrap_or(100_000))?;
-    let seconds = numbers.get(1).copied();
+async fn main() -> ExitCode {
+    let (flags, options): (Vec<_>, Vec<_>) =
+        std::env::args_os().skip(1).partition(|argument| argument == "--operator");
+    service::show(&PROGRAM, options, |values| run(values, !flags.is_empty())).await
+}
+
+async fn run(values: Values, has_operator: bool) -> Result<(), Box<dyn Error>> {
+    let (sessions, seconds) = (values.get("--sessions"), values.get::<u64>("--seconds"));
     tracing_subscriber::fmt().with_writer(std::io::stderr).init();
     let system = ActorSystem::new("shop");
     let console = Console::of(&system);
-    let console = if flags.is_empty() { console } else { console.allow_actions(Token::random()) };
-    let console = console.serve("127.0.0.1:6670")?;
-    println!("http://127.0.0.1:6670 to read");
+    let console = if has_operator { console.allow_actions(Token::random()) } else { console };
+    let console = console.serve(SocketAddr::from((Ipv4Addr::LOCALHOST, values.get("--port"))))?;
+    if let Some(address) = console.local_addr() {
+        println!("http://{address} to read");
+    }
     if let Some(address) = console.operator_url() {
         println!("{address} for an operator");
     }
@@ -45,7 +74,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     for tick in 0_u64.. {
         ticks.tick().await;
         shop.work(tick)?;
-        if seconds.is_some_and(|seconds| tick >= seconds * 20) {
+        if seconds > 0 && tick >= seconds * 20 {
             break;
         }
     }

@@ -15,6 +15,7 @@ mod intake;
 mod ledger;
 
 use std::error::Error;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{ExitCode, Stdio};
 use std::time::Duration;
@@ -36,19 +37,47 @@ const KILLS: u32 = 10;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
+const USAGE: &str = "\
+Kills an intake for orders ten times, and shows that none was lost.
+
+Usage: cargo run -p supervise-example-orders --example orders [-- COMMAND]
+
+  quarantined FOLDER     lists what is in quarantine there
+  retry FOLDER ID        hands one of them in again
+  discard FOLDER ID      discards one of them
+  --help                 prints this text
+
+Exit codes: 0 no order was lost, or the command succeeded; 1 an order was lost, or there is no such ID;
+2 the command line is wrong, or the command failed.";
+
+/// The exit code if nothing was proven.
+const NOTHING_RUN: u8 = 2;
+
 #[tokio::main]
-async fn main() -> Result<ExitCode> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
+async fn main() -> ExitCode {
+    let arguments = std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned());
+    run(&arguments.collect::<Vec<_>>()).await.unwrap_or_else(|error| {
+        eprintln!("error: {error}");
+        ExitCode::from(NOTHING_RUN)
+    })
+}
+
+async fn run(arguments: &[String]) -> Result<ExitCode> {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments[..] {
         [] => demonstrate().await,
+        ["--help" | "-h", ..] => {
+            // The reader may have closed it.
+            let _closed = writeln!(std::io::stdout(), "{USAGE}");
+            Ok(ExitCode::SUCCESS)
+        }
         ["intake", folder] => intake::run(Path::new(folder)).await.map(|()| ExitCode::SUCCESS),
         ["quarantined", folder] => quarantined(Path::new(folder)).await.map(|()| ExitCode::SUCCESS),
         [what @ ("retry" | "discard"), folder, id] => decide(Path::new(folder), what, id).await,
-        _ => {
-            eprintln!("usage: orders [quarantined FOLDER | retry FOLDER ID | discard FOLDER ID]");
-            Ok(ExitCode::FAILURE)
+        [option, ..] if option.starts_with('-') => {
+            Err(format!("unknown option `{option}`. `--help` lists the options").into())
         }
+        _ => Err("expected `quarantined FOLDER`, `retry FOLDER ID` or `discard FOLDER ID`".into()),
     }
 }
 

@@ -25,6 +25,15 @@ pub const MISSING: u8 = 3;
 /// The exit code after Ctrl-C or SIGTERM.
 pub const INTERRUPTED: u8 = 130;
 
+/// What `--help` says about the exit codes of a program with a ledger.
+const LEDGER_CODES: &str = "\
+Exit codes: 0 the ledger is right; 1 it is not; 2 there was nothing to prove, for example
+because the command line is wrong; 3 a part is not installed.";
+
+/// What `--help` says about the exit codes of a program without a ledger.
+const SHOW_CODES: &str =
+    "Exit codes: 0 it ran to its end; 2 it did not, for example because the command line is wrong.";
+
 /// A part that the service needs is not installed.
 #[derive(Debug, thiserror::Error)]
 #[error("{what} is not installed: {install}")]
@@ -42,16 +51,9 @@ where
     W: FnOnce(Values) -> L,
     L: Future<Output = Result<Ledger, Box<dyn Error>>>,
 {
-    let values = match program.parse(arguments) {
-        Ok(Some(values)) => values,
-        Ok(None) => {
-            say(&program.usage());
-            return ExitCode::SUCCESS;
-        }
-        Err(error) => {
-            eprintln!("error: {error}. `--help` lists the options");
-            return ExitCode::from(NOTHING_RUN);
-        }
+    let values = match read(program, arguments, LEDGER_CODES) {
+        Ok(values) => values,
+        Err(code) => return code,
     };
     let done = tokio::select! {
         done = work(values) => done,
@@ -68,6 +70,43 @@ where
         Err(error) => {
             eprintln!("error: {error}");
             ExitCode::from(if error.is::<Missing>() { MISSING } else { NOTHING_RUN })
+        }
+    }
+}
+
+/// Like [`run`], for a program that shows something and proves nothing.
+pub async fn show<W, D>(program: &Program, arguments: impl IntoIterator<Item = OsString>, work: W) -> ExitCode
+where
+    W: FnOnce(Values) -> D,
+    D: Future<Output = Result<(), Box<dyn Error>>>,
+{
+    match read(program, arguments, SHOW_CODES) {
+        Ok(values) => match work(values).await {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("error: {error}");
+                ExitCode::from(NOTHING_RUN)
+            }
+        },
+        Err(code) => code,
+    }
+}
+
+/// Reads the arguments. The error is the exit code after `--help` or a mistake.
+fn read(
+    program: &Program,
+    arguments: impl IntoIterator<Item = OsString>,
+    exit_codes: &str,
+) -> Result<Values, ExitCode> {
+    match program.parse(arguments) {
+        Ok(Some(values)) => Ok(values),
+        Ok(None) => {
+            say(&format!("{}\n{exit_codes}", program.usage()));
+            Err(ExitCode::SUCCESS)
+        }
+        Err(error) => {
+            eprintln!("error: {error}. `--help` lists the options");
+            Err(ExitCode::from(NOTHING_RUN))
         }
     }
 }

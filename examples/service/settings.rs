@@ -83,14 +83,17 @@ impl Program {
         Ok(Some(Values(values)))
     }
 
-    /// What `--help` prints.
+    /// What `--help` prints about the options.
     pub fn usage(&self) -> String {
         let mut usage = format!("{}\n\nUsage: {} [-- OPTIONS]\n\n", self.about, self.command);
-        for Setting { name, about, default, .. } in self.settings {
-            let _infallible = writeln!(usage, "  {:14} {about} (default {default})", format!("{name} N"));
+        for Setting { name, about, default, allowed } in self.settings {
+            let range = match *allowed.end() {
+                u64::MAX => "any number".to_owned(),
+                most => format!("{} to {most}", allowed.start()),
+            };
+            let _infallible = writeln!(usage, "  {:14} {about} ({range}, default {default})", format!("{name} N"));
         }
         usage
-            + "\nExit codes: 0 the ledger is right; 1 it is not; 2 there was nothing to prove, for example\nbecause the command line is wrong; 3 a part is not installed."
     }
 }
 
@@ -131,7 +134,7 @@ mod tests {
         assert_eq!(parse("").unwrap().unwrap().get::<u32>("--clients"), 8);
         assert_eq!(parse("--port 80 --help --nonsense"), Ok(None));
         assert!(
-            PROGRAM.usage().contains("  --clients N    how many clients send (default 8)\n"),
+            PROGRAM.usage().contains("  --clients N    how many clients send (1 to 100, default 8)\n"),
             "{}",
             PROGRAM.usage()
         );

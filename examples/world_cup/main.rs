@@ -57,7 +57,7 @@ async fn main() -> ExitCode {
             return ExitCode::SUCCESS;
         }
         Err(error) => {
-            eprintln!("error: {error}\n\n{USAGE}");
+            eprintln!("error: {error}. `--help` lists the options");
             return ExitCode::from(NOTHING_TO_COMPUTE);
         }
     };

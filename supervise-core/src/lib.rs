@@ -75,7 +75,7 @@ pub use actor::{
     ReportedAt, Request, Rule, Ruled, RuntimeGone, SendError, SendErrorReason, SpawnError, SpentInstance,
     StartError, StashOverflow, StoppingTable, SupervisedBy, SupervisionTable, Supervisor, Task, TaskOutput,
     Terminated, TimerKey, TotalTable, Transient, TypedRef, Unchecked, UndeclaredChild, WatchableBy, Watches,
-    WatchesAny, Work, WorkId,
+    WatchesAny, WhenRoom, Work, WorkId,
 };
 #[cfg(feature = "durable")]
 pub use actor::{Asking, Durable, Keyed, Sender};

@@ -43,7 +43,11 @@ async fn strange_names_that_are_names_are_taken(system: &TestSystem) {
 async fn a_taken_name_is_refused_and_free_again_after_the_end(system: &TestSystem) {
     let first = system.spawn("one", Modest::new).unwrap();
     let error = system.spawn("one", Modest::new).unwrap_err();
-    assert_eq!(error.to_string(), "cannot spawn `one` under supervise://test/user: the name is taken");
+    assert_eq!(
+        error.to_string(),
+        "cannot spawn `one` under supervise://test/user: the name is taken. Spawn it once, in `#[pre_start]` or as a `#[child]`, and keep its \
+         ref; `ctx.child(\"one\")` finds it, and `spawn_anonymous` needs no name"
+    );
     system.stop(&first);
     system.ended(&first).await;
     system.settle().await;

@@ -10,6 +10,7 @@ mod later;
 mod limits;
 mod retried;
 mod unanswered;
+mod when_room;
 
 use supervise::prelude::*;
 

@@ -329,7 +329,15 @@ impl<A: Actor> ActorRef<A> {
         &self,
         message: A::Message,
     ) -> impl Future<Output = Result<(), SendError<A::Message>>> {
-        self.send_when_room::<false>(message)
+        self.send_when_room::<false, false>(message)
+    }
+
+    /// Like [`push_when_room`](Self::push_when_room), for a message whose sender waits for an answer.
+    pub(crate) fn ask_when_room(
+        &self,
+        message: A::Message,
+    ) -> impl Future<Output = Result<(), SendError<A::Message>>> {
+        self.send_when_room::<false, true>(message)
     }
 
     /// Puts a message into the lane or hands it over to the store when there is room. Does not wait until it is durable.
@@ -342,11 +350,12 @@ impl<A: Actor> ActorRef<A> {
         self.push_when_room(message).await
     }
 
-    /// Puts a message into the lane when there is room, or, if it `IS_SENT` to a durable mailbox, into its store.
+    /// Puts a message, which its sender `ASKS` or not, into the lane when there is room, or, if it `IS_SENT` to a durable mailbox, into
+    /// its store.
     ///
     /// A hand-written future, so that the message moves once: from the future into the lane.
     #[inline]
-    pub(crate) fn send_when_room<const IS_SENT: bool>(
+    pub(crate) fn send_when_room<const IS_SENT: bool, const ASKS: bool>(
         &self,
         message: A::Message,
     ) -> impl Future<Output = Result<(), SendError<A::Message>>> {
@@ -365,7 +374,7 @@ impl<A: Actor> ActorRef<A> {
             ready!(pin!(consume_budget()).poll(cx));
             #[cfg(feature = "spans")]
             if std::mem::take(&mut is_first) {
-                place.before = self.origin(false);
+                place.before = self.origin(ASKS);
             }
             // Rule 14.8.
             let in_vain = || held_up::waits_in_vain(self.core(), Awaited::Room, cx.waker());
@@ -377,7 +386,7 @@ impl<A: Actor> ActorRef<A> {
                 Err(back) if !self.mailbox().refuses_messages() => {
                     Poll::Ready(Err(SendError::new(back, SendErrorReason::MailboxFull)))
                 }
-                Err(back) => match self.send_to_successor(back, cx.waker()) {
+                Err(back) => match self.send_to_successor(back, cx.waker(), ASKS) {
                     Ok(outcome) => Poll::Ready(outcome),
                     Err(back) => {
                         message = Some(std::cell::Cell::new(back));
@@ -396,12 +405,13 @@ impl<A: Actor> ActorRef<A> {
         &self,
         mut message: A::Message,
         sender: &Waker,
+        asks: bool,
     ) -> Result<Result<(), SendError<A::Message>>, A::Message> {
         let mut from = self.clone();
         loop {
             let successor = match from.successor() {
                 Ok(successor) => successor,
-                Err(nobody) => return Ok(Err(from.finds_nobody(message, nobody))),
+                Err(nobody) => return Ok(Err(from.finds_nobody(message, nobody, asks))),
             };
             match successor.mailbox().push_as_guest(message, sender) {
                 Pushed::Taken(task) => {
@@ -416,9 +426,9 @@ impl<A: Actor> ActorRef<A> {
     }
 
     /// The error for a message whose sender gets it back, because the actor has ended.
-    fn finds_nobody(&self, message: A::Message, nobody: NoOccupant) -> SendError<A::Message> {
+    fn finds_nobody(&self, message: A::Message, nobody: NoOccupant, asked: bool) -> SendError<A::Message> {
         let (reason, why) = self.core().why_refused(nobody);
-        self.core().lost(Lost::new(A::message_name(&message), reason, false).at_once());
+        self.core().lost(Lost::new(A::message_name(&message), reason, asked).at_once());
         SendError::new(message, why)
     }
 }

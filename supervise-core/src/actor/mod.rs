@@ -75,7 +75,7 @@ pub(crate) use self::reply::{ErasedSlot, is_abandoned};
 pub use self::reported_at::{ReportAt, ReportedAt};
 pub use self::request::{
     Ask, AskError, AskTimeout, AskWithin, AwaitedInAnAsyncBlock, CircuitOpen, Ordinary, Request, SendError,
-    SendErrorReason, Transient,
+    SendErrorReason, Transient, WhenRoom,
 };
 pub use self::rules::{
     HasOneRuleAndNoSecondFor, HasOneSpellingForTheTypeInAllRules,

@@ -127,7 +127,8 @@ impl<P, A: HandlersOfOneImplBlockDecidedBy<P> + EscalationsDecidedBy<P>> Supervi
 #[diagnostic::on_unimplemented(
     message = "`{Self}` may restart its children, but this child cannot be built a second time",
     label = "`spawn_once` gives up the instance after its first life",
-    note = "use `ctx.spawn(name, move || ..)` with a factory, or let the table of `{Self}` answer only `Resume`, `Stop` or `Escalate`"
+    note = "use `ctx.spawn(name, move || ..)` with a factory",
+    note = "or let the table of `{Self}` answer only `Resume`, `Stop` or `Escalate`: without a table, write `#[supervise(on(_) = Stop)]` below its `#[actor]`"
 )]
 pub trait NeverRestarts {}
 

@@ -8,6 +8,7 @@
 
 mod error;
 mod not_a_future;
+mod when_room;
 mod within;
 
 use std::fmt;
@@ -21,6 +22,7 @@ use tokio::task::coop::consume_budget;
 
 pub use self::error::{AskError, CircuitOpen, SendError, SendErrorReason};
 pub use self::not_a_future::AwaitedInAnAsyncBlock;
+pub use self::when_room::WhenRoom;
 pub use self::within::{AskTimeout, AskWithin};
 
 use crate::actor::actor_ref::ActorRef;
@@ -37,14 +39,14 @@ use crate::observe::DeadLetterReason;
 /// One message to one actor, which has not been sent yet.
 ///
 /// `.await` asks and returns the reply, [`tell`](Self::tell) sends without waiting for a reply, [`send`](Self::send)
-/// waits for room in a bounded mailbox, and [`timeout`](Self::timeout) bounds an ask in time. Dropping a request sends
-/// nothing.
+/// waits for room in a bounded mailbox, [`when_room().await`](Self::when_room) waits for room and then for the reply, and
+/// [`timeout`](Self::timeout) bounds an ask in time. Dropping a request sends nothing.
 ///
 /// If rustc says that the `?` operator cannot be applied to a `Request` (E0277), the `.await` before it is missing: write
 /// `r.fetch(id).await?` to ask, or `r.fetch(id).tell()?` to send.
 ///
 /// `K` is [`Transient`] for a handler with `#[handler(transient)]`, whose messages a durable mailbox does not store.
-#[must_use = "nothing has been sent yet: `.await` it to ask, or `.tell()` it to send, as in `let _ = r.fetch(id).tell();`"]
+#[must_use = "nothing has been sent, and `let _ =` does not send it: `.await` it to ask, or `.tell()` it to send, as in `let _ = r.fetch(id).tell();`"]
 pub struct Request<'a, A: Actor, T, K = Ordinary> {
     pub(in crate::actor) to: &'a ActorRef<A>,
     pub(in crate::actor) message: A::Message,
@@ -120,7 +122,7 @@ impl<'a, A: Actor, T: Send + 'static> Request<'a, A, T> {
             let asking = stored::asking(to, self.message, answer, Some(key));
             match to.core().ask_timeout() {
                 None => asking.await,
-                Some(limit) => AskWithin::new(Ask(AskState::Stored(asking)), to, name, limit).await,
+                Some(limit) => AskWithin::new(Ask(AskState::Boxed(asking)), to, name, limit).await,
             }
         })
     }
@@ -154,7 +156,7 @@ impl<'a, A: Actor, T: Send + 'static, K> Request<'a, A, T, K> {
     /// If the future is dropped before it completes, nothing was sent, and the sender loses its place in the queue.
     #[inline]
     pub fn send(self) -> impl Future<Output = Result<(), SendError<A::Message>>> + use<'a, A, T, K> {
-        self.to.send_when_room::<true>(self.message)
+        self.to.send_when_room::<true, false>(self.message)
     }
 
     /// Sends the message now and returns a future of the reply.
@@ -242,6 +244,12 @@ impl<'a, A: Actor, T: Send + 'static, K> Request<'a, A, T, K> {
         AskWithin::new(self.into_future(), to, message, limit)
     }
 
+    /// The kind matters only until the request is asked.
+    fn of_any_kind(self) -> Request<'a, A, T> {
+        let Self { to, message, attach, how, kind: _ } = self;
+        Request { to, message, attach, how, kind: PhantomData }
+    }
+
     pub(crate) fn into_parts(self) -> (ActorRef<A>, A::Message) {
         (self.to.clone(), self.message)
     }
@@ -266,8 +274,7 @@ impl<'a, A: Actor, T: Send + 'static, K> IntoFuture for Request<'a, A, T, K> {
     type IntoFuture = Ask<'a, A, T>;
 
     fn into_future(self) -> Ask<'a, A, T> {
-        let Self { to, message, attach, how, kind: _ } = self;
-        Ask(AskState::Unsent(Request { to, message, attach, how, kind: PhantomData }))
+        Ask(AskState::Unsent(self.of_any_kind()))
     }
 }
 
@@ -285,11 +292,13 @@ enum AskState<'a, A: Actor, T> {
     Waiting(Answer<T>, &'a ActorRef<A>),
     /// The actor or the system sets a limit.
     Limited(Box<AskWithin<'a, A, T>>),
-    /// The message is stored first.
-    #[cfg(feature = "durable")]
-    Stored(stored::Asking<'a, T>),
+    /// The message is stored first, or the asker waits for room.
+    Boxed(BoxedAsk<'a, T>),
     Done,
 }
+
+/// An ask with a future of its own, which few asks need.
+type BoxedAsk<'a, T> = Pin<Box<dyn Future<Output = Result<T, AskError>> + Send + 'a>>;
 
 // `poll` moves the message out; it never pins it.
 impl<A: Actor, T> Unpin for Ask<'_, A, T> {}
@@ -323,8 +332,7 @@ impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
             AskState::Waiting(answer, to) => return answer.poll_unless_held_up(to, cx),
             AskState::Unsent(request) => request,
             AskState::Limited(within) => return Pin::new(&mut **within).poll(cx),
-            #[cfg(feature = "durable")]
-            AskState::Stored(asking) => return asking.as_mut().poll(cx),
+            AskState::Boxed(asking) => return asking.as_mut().poll(cx),
             AskState::Done => panic!("an ask was polled after it had completed"),
         };
         let (to, how) = (request.to, request.how);
@@ -389,7 +397,7 @@ impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
             unreachable!("called with a request")
         };
         let (to, name) = (request.to, A::message_name(&request.message));
-        self.0 = AskState::Stored(stored::asking(to, request.message, answer, None));
+        self.0 = AskState::Boxed(stored::asking(to, request.message, answer, None));
         if limited && let Some(limit) = to.core().ask_timeout() {
             let asking = Ask(std::mem::replace(&mut self.0, AskState::Done));
             self.0 = AskState::Limited(Box::new(AskWithin::new(asking, to, name, limit)));
@@ -434,7 +442,7 @@ fn cannot_hand_on<A: Actor>(to: &ActorRef<A>, refused: SendError<A::Message>) {
 
 /// Why an ask of `to` was not even sent.
 #[cold]
-fn not_taken<A>(to: &ActorRef<A>, reason: SendErrorReason) -> AskError {
+pub(in crate::actor) fn not_taken<A>(to: &ActorRef<A>, reason: SendErrorReason) -> AskError {
     match reason {
         SendErrorReason::Stopped => to.core().end_reason().into_ask_error(),
         reason => reason.into(),

@@ -17,7 +17,7 @@ pub use self::request::Asking;
 pub use self::request::Keyed;
 #[cfg(feature = "remote")]
 pub(in crate::actor) use self::request::tell_when_room;
-pub(in crate::actor) use self::request::{asking, poll_send};
+pub(in crate::actor) use self::request::{asked, asking, poll_send};
 pub use self::sender::Sender;
 pub(in crate::actor) use self::spawn::{claim, give_up, reserve};
 pub(in crate::actor) use self::system::start;

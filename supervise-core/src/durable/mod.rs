@@ -53,10 +53,10 @@ pub use self::ticket::Delivery;
 pub(crate) use self::ticket::Ticket;
 
 use crate::base::ActorPath;
-use crate::failure::Failure;
+use crate::failure::{Failure, debug_in_one_line};
 
 /// A durable mailbox has not accepted a message. Rule [27.2](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.2).
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AcceptError {
     /// The store has no room: its disk is full. Nothing was stored.
@@ -76,6 +76,8 @@ pub enum AcceptError {
     #[error("nobody knows whether the message was accepted, because the store failed: {0}")]
     Unknown(Arc<str>),
 }
+
+debug_in_one_line!(AcceptError);
 
 /// What a store has to tell the program.
 pub(crate) enum News {

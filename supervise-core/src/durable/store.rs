@@ -405,7 +405,7 @@ pub struct Kept {
 }
 
 /// A store refused a call or failed.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{text}")]
 pub struct StoreError {
     /// What kind of error it is.
@@ -413,6 +413,8 @@ pub struct StoreError {
     /// What happened, where, and how to mend it.
     pub text: String,
 }
+
+crate::failure::debug_in_one_line!(StoreError);
 
 impl StoreError {
     /// An error with its text.

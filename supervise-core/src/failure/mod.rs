@@ -22,7 +22,7 @@ use crate::supervision;
 
 #[cfg(feature = "tracing")]
 pub(crate) use self::text::one_line;
-pub(crate) use self::text::{cut, text_of, with_text};
+pub(crate) use self::text::{cut, debug_in_one_line, fmt_in_one_line, text_of, with_text};
 
 /// Why an actor failed. It is cheap to clone, and all clones share the cause.
 ///
@@ -242,8 +242,13 @@ impl fmt::Display for Failure {
     }
 }
 
+/// In one line, because this is what `main` prints when it returns a failure. `{:#?}` shows its parts.
 impl fmt::Debug for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !f.alternate() {
+            f.write_str(&text_of(self))?;
+            return self.origin().map_or(Ok(()), |origin| write!(f, " (in {origin})"));
+        }
         let mut text = f.debug_struct("Failure");
         text.field("kind", &format_args!("{}", self.type_name()))
             .field("stage", &self.stage())

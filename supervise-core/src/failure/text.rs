@@ -45,12 +45,42 @@ pub(crate) fn with_text<T>(failure: &Failure, code: impl FnOnce(&str) -> T) -> T
     result
 }
 
+/// Writes the text of an error and of its causes, as [`text_of`] does for a failure. `name` stands for a text that cannot be shown.
+///
+/// This runs user code, so no lock may be held.
+pub(crate) fn fmt_in_one_line(
+    error: &(dyn Error + 'static),
+    name: &str,
+    f: &mut fmt::Formatter<'_>,
+) -> fmt::Result {
+    let mut text = String::new();
+    write_chain(error, name, &mut text);
+    f.write_str(&text)
+}
+
+/// Implements `Debug` for errors: their text and those of their causes, in one line. This is what `main` prints when it returns an
+/// error.
+macro_rules! debug_in_one_line {
+    ($($error:ident),+) => {$(
+        impl ::std::fmt::Debug for $error {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                $crate::failure::fmt_in_one_line(self, stringify!($error), f)
+            }
+        }
+    )+};
+}
+pub(crate) use debug_in_one_line;
+
 fn write_text(failure: &Failure, text: &mut String) {
-    if !shows(failure, text) {
+    write_chain(failure, failure.type_name(), text);
+}
+
+fn write_chain(first: &(dyn Error + 'static), name: &str, text: &mut String) {
+    if !shows(first, text) {
         text.clear();
-        text.push_str(failure.type_name());
+        text.push_str(name);
     }
-    let mut source = contained(|| failure.source()).ok().flatten();
+    let mut source = contained(|| first.source()).ok().flatten();
     for _ in 0..MOST_CAUSES {
         let Some(error) = source else { return };
         let mut cause = String::new();

@@ -8,7 +8,7 @@ use std::io;
 
 use crate::actor::{
     Actor, ActorSystem, Answer, Context, MessageFor, RefOf, ReplyTo, Request, SendError, SendErrorReason,
-    TypedRef, WorkId,
+    SpawnError, TypedRef, WorkId,
 };
 
 /// Makes a bound that nothing satisfies. The message of the error may speak of `{Self}`.
@@ -78,6 +78,11 @@ hints! {
         "a system ends with `terminate()`",
         "write `system.terminate().await`",
         "it runs the coordinated shutdown first; to end at a signal, write `system.shutdown_on_signal()?` and await `system.when_terminated()`";
+    HasAParent:
+        "only an actor spawns a child that cannot be built a second time",
+        "a system may restart its top-level actors",
+        "write `system.spawn(name, move || ..)` with a factory",
+        "or write `ctx.spawn_once(name, instance)` in a method of an actor with `#[supervise(on(_) = Stop)]` below its `#[actor]`; the method has the parameter `ctx: &mut Context<Self>`";
     HasFeatureSignal:
         "`shutdown_on_signal` needs the feature `signal` of `supervise`",
         "this feature is off",
@@ -380,6 +385,18 @@ pub trait SystemHints {
     fn shutdown(&self) -> Ready<()>
     where
         Self: EndsByTerminate,
+    {
+        unreachable!("no system has this method")
+    }
+
+    /// `spawn_once(..)`, as of a context
+    ///
+    /// # Errors
+    ///
+    /// None: it cannot be called.
+    fn spawn_once<A: Actor>(&self, _: impl AsRef<str>, _: A) -> Result<RefOf<A>, SpawnError>
+    where
+        Self: HasAParent,
     {
         unreachable!("no system has this method")
     }

@@ -32,7 +32,7 @@ pub(crate) struct Names {
 }
 
 /// Why an actor got no name.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RegisterError {
     /// The actor lives on another node, which may give it a name.
@@ -45,6 +45,8 @@ pub enum RegisterError {
     #[error("a node has at most {NAMES} names")]
     TooMany,
 }
+
+crate::failure::debug_in_one_line!(RegisterError);
 
 /// The actors of all nodes that have a name, see [`Node::listing`].
 pub struct Listing<A> {

@@ -79,7 +79,7 @@ pub struct Sharded<K: ShardKey, A: RemoteActor> {
 }
 
 /// Why a [`Sharded`] could not be spawned.
-#[derive(Debug, Clone, thiserror::Error)]
+#[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum ShardError {
     /// The system has not joined other nodes.
@@ -101,6 +101,8 @@ pub enum ShardError {
     #[error(transparent)]
     Register(#[from] RegisterError),
 }
+
+crate::failure::debug_in_one_line!(ShardError);
 
 impl<K: ShardKey, A: RemoteActor> Sharded<K, A> {
     /// Describes actors that `template` makes from their keys. The template runs on the actor's own turn, at the key's home, for the first instance

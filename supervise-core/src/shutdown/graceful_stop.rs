@@ -100,7 +100,7 @@ pub(crate) async fn stopped(actor: &AnyActorRef) -> HowEnded {
 }
 
 /// An actor did not stop in time.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{actor} did not stop within {within:?}")]
 pub struct NotStopped {
     /// The actor.
@@ -108,6 +108,8 @@ pub struct NotStopped {
     /// The time that it had.
     pub within: Duration,
 }
+
+crate::failure::debug_in_one_line!(NotStopped);
 
 struct StopOnDrop(ActorRef<Guardian>);
 

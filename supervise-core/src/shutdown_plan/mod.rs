@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, debug_in_one_line};
 
 pub use self::phases::{InvalidPhases, Phase};
 pub(crate) use self::phases::{OnFailure, Planned};
@@ -58,7 +58,7 @@ impl fmt::Display for ShutdownReason {
 }
 
 /// There is no shutdown phase of this name.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown shutdown phase `{phase}`; the phases are: {}", known.join(", "))]
 pub struct UnknownPhase {
     /// The name.
@@ -68,7 +68,7 @@ pub struct UnknownPhase {
 }
 
 /// Why a task could not be added.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AddTaskError {
     /// There is no such phase.
@@ -82,8 +82,10 @@ pub enum AddTaskError {
     },
 }
 
+debug_in_one_line!(UnknownPhase, AddTaskError, ShutdownError);
+
 /// Why a coordinated shutdown did not complete.
-#[derive(Debug, Clone, thiserror::Error)]
+#[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum ShutdownError {
     /// There is no phase of the name at which the run should begin.

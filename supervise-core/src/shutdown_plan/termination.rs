@@ -17,16 +17,18 @@ use std::sync::{Mutex, PoisonError};
 use tokio::sync::watch;
 
 use crate::base::{UserValue, contained_async};
-use crate::failure::Failure;
+use crate::failure::{Failure, debug_in_one_line};
 use crate::observe;
 
 /// A hook or callback was registered too late: the hooks have been called, or the last actor has ended.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the actor system `{system}` has terminated")]
 pub struct SystemTerminated {
     /// The system's name.
     pub system: String,
 }
+
+debug_in_one_line!(SystemTerminated);
 
 /// Keeps `/system` from ending until it is dropped. See
 /// [`ActorSystem::termination_hook`](crate::ActorSystem::termination_hook).

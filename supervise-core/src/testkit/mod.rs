@@ -61,7 +61,7 @@ use std::time::Duration;
 
 use self::patience::Patience;
 pub use self::probe::{ProbeHandle, TestProbe};
-use self::seen::{Happened, NotFound, complain};
+use self::seen::{Busy, Happened, NotFound, complain};
 #[cfg(feature = "durable")]
 pub use self::stored::{Crash, Fault, TestStore};
 use self::watch::{Limits, Signs, Watch};
@@ -145,7 +145,8 @@ fn run_within<T>(
             in_time.await.unwrap_or_else(|| {
                 panic!(
                     "the test waited a virtual hour: what it waits for does not happen, or not on the paused clock \
-                     (sockets and other threads do not hold it), or later (`advance` waits as long as it is told to)"
+                     (sockets and other threads do not hold it), or later (`advance` waits as long as it is told to){}",
+                    Busy::of(&system)
                 )
             })
         })

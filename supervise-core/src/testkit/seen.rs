@@ -1,9 +1,12 @@
 //! The messages of expectations that fail.
 
+use std::collections::HashSet;
 use std::fmt::{self, Display, Formatter};
 use std::panic::Location;
 
-use crate::inspect::{Tree, short};
+use crate::actor::{ActorSystem, AnyActorRef};
+use crate::base::Uid;
+use crate::inspect::{Glimpse, Tree, short};
 use crate::observe::Event;
 
 /// How many events or actors the message of a failed test lists.
@@ -13,6 +16,61 @@ const LISTED: usize = 30;
 /// own code.
 pub(super) fn complain(place: &Location<'_>, what: &dyn Display) -> ! {
     panic!("{place}: {what}")
+}
+
+/// How many busy actors the message of a failed test lists.
+const BUSY: usize = 10;
+
+/// The actors that have something to do, a line each: those that are in a handler, that an actor waits for, or for which messages wait.
+pub(super) struct Busy {
+    actors: Vec<Glimpse>,
+    awaited: HashSet<Uid>,
+}
+
+impl Busy {
+    pub(super) fn of(system: &ActorSystem) -> Self {
+        let (mut actors, mut awaited) = (Vec::new(), HashSet::new());
+        system.look(|actor| {
+            awaited.extend(actor.waits_for().iter().map(AnyActorRef::uid));
+            actors.push(actor.clone());
+        });
+        actors.retain(|actor| actor.is_handling() || actor.waiting() > 0 || awaited.contains(&actor.uid()));
+        Self { actors, awaited }
+    }
+}
+
+impl Display for Busy {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self { actors, awaited } = self;
+        if actors.is_empty() {
+            return f.write_str("; no actor is in a handler, and no message waits for one");
+        }
+        f.write_str("; these actors are not done:")?;
+        for actor in actors.iter().take(BUSY) {
+            write!(f, "\n  {} ", actor.actor().path())?;
+            match actor.handler() {
+                Some(handler) if actor.is_handling() => write!(f, "is in `{handler}`")?,
+                _ if actor.is_handling() => f.write_str("is in a handler")?,
+                _ => write!(f, "is {:?}", actor.state())?,
+            }
+            let waits_for: Vec<_> = actor.waits_for().iter().map(|other| other.path().to_string()).collect();
+            if !waits_for.is_empty() {
+                write!(f, ", waits for {}", waits_for.join(" and "))?;
+            }
+            if awaited.contains(&actor.uid()) {
+                f.write_str(", is waited for")?;
+            }
+            match actor.waiting() {
+                0 => {}
+                1 => f.write_str(", 1 message waits")?,
+                more => write!(f, ", {more} messages wait")?,
+            }
+        }
+        match actors.len().saturating_sub(BUSY) {
+            0 => Ok(()),
+            more => write!(f, "\n  and {more} more"),
+        }
+    }
 }
 
 /// The events that no expectation has taken, a line each. Earlier ones are left out if there are many.

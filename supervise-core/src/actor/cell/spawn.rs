@@ -181,7 +181,7 @@ pub(crate) enum NewName<'a> {
 }
 
 /// Why an actor could not be spawned. The failure of a factory is not such an error: it is a failure of the child.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SpawnError {
     /// The name is invalid.
@@ -194,7 +194,10 @@ pub enum SpawnError {
     },
     /// A child of this name exists or is still stopping. The name is free after the parent has processed the child's
     /// end.
-    #[error("cannot spawn `{name}` under {parent}: the name is taken")]
+    #[error(
+        "cannot spawn `{name}` under {parent}: the name is taken. Spawn it once, in `#[pre_start]` or as a `#[child]`, and keep its ref; \
+         `ctx.child(\"{name}\")` finds it, and `spawn_anonymous` needs no name"
+    )]
     NameTaken {
         /// The intended parent.
         parent: ActorPath,
@@ -269,3 +272,5 @@ pub enum SpawnError {
         limit: usize,
     },
 }
+
+crate::failure::debug_in_one_line!(SpawnError);

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::AskTimeout;
 use crate::base::ActorPath;
-use crate::failure::Failure;
+use crate::failure::{Failure, debug_in_one_line};
 
 /// The actor did not accept a message. Holds the message. It is `Send` and `Sync` for every message type, so that `?`
 /// converts it into any boxed error.
@@ -19,7 +19,7 @@ pub struct SendError<M> {
 }
 
 /// Why an actor did not accept a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SendErrorReason {
     /// The actor has stopped. A retry cannot help.
@@ -65,10 +65,9 @@ impl<M> fmt::Display for SendError<M> {
     }
 }
 
-// Not derived, because messages need not be `Debug`.
 impl<M> fmt::Debug for SendError<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SendError").field("reason", &self.reason).finish_non_exhaustive()
+        fmt::Display::fmt(&self.reason, f)
     }
 }
 
@@ -129,7 +128,7 @@ impl<M> std::error::Error for SendError<M> {}
 ///
 /// If the error is an answer and no failure, let the handler return `Reply<Result<u64, Missing>>`. Its actor then does not fail, and the
 /// asker gets a `Result<Result<u64, Missing>, AskError>`.
-#[derive(Debug, Clone, thiserror::Error)]
+#[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum AskError {
     /// The message made the actor fail. Or another message did, while the actor held the asker's reply slot (rules 19.3, 19.4) or
@@ -153,7 +152,7 @@ pub enum AskError {
     /// No answer will come: the reply slot ([`ReplyTo`](crate::ReplyTo)) was dropped without one.
     #[error("nobody answers: the reply slot was dropped")]
     Unanswered,
-    /// The bounded mailbox had no room.
+    /// The bounded mailbox had no room. [`Request::when_room`](crate::Request::when_room) waits for room.
     #[error("the actor's mailbox is full")]
     MailboxFull,
     /// The ref is of a keyed child that was passivated. The message needs a new child, and there are as many as their limit allows.
@@ -166,7 +165,10 @@ pub enum AskError {
     Timeout(Box<AskTimeout>),
     /// A handler or hook awaited an answer of its own actor. The actor could answer only after that handler or hook returns, so
     /// the message was not sent.
-    #[error("{0} asked itself: it cannot answer before the handler that awaits the answer returns")]
+    #[error(
+        "{0} asked itself: it cannot answer before the handler that awaits the answer returns; call the method on `self`, or send \
+         with `.tell()`"
+    )]
     AskedItself(Box<ActorPath>),
     /// Each of these actors awaits an answer of the next, in a handler or hook, and the last one would await an answer of the
     /// first. None of these answers could come, so the message was not sent. Only builds with debug assertions or with the
@@ -198,6 +200,8 @@ pub enum AskError {
     #[error("the connection to the actor's node was lost: the message may have been handled")]
     ConnectionLost,
 }
+
+debug_in_one_line!(AskError, SendErrorReason);
 
 /// A circuit breaker refuses messages while its child is down.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -266,6 +270,25 @@ mod tests {
     use std::error::Error;
 
     use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("cannot connect")]
+    struct NoConnection(#[source] std::fmt::Error);
+
+    /// `main` prints the `Debug` of the error that it returns.
+    #[test]
+    fn debug_is_the_text_with_its_causes_in_one_line() {
+        let shown = |error: AskError| format!("{error:?}");
+        let cause = std::fmt::Error.to_string();
+        let failure = Failure::new(NoConnection(std::fmt::Error));
+        assert_eq!(format!("{failure:?}"), format!("cannot connect: {cause}"));
+        failure.escalated(|| "supervise://demo/user/reader".parse().expect("a path"));
+        assert_eq!(format!("{failure:?}"), format!("cannot connect: {cause} (in supervise://demo/user/reader)"));
+        assert_eq!(shown(AskError::Failed(failure)), format!("the actor failed: cannot connect: {cause}"));
+        assert_eq!(shown(AskError::Failed(Failure::other("two\nlines"))), "the actor failed: two\\nlines");
+        assert_eq!(shown(AskError::MailboxFull), "the actor's mailbox is full");
+        assert_eq!(format!("{:?}", SendError::new((), SendErrorReason::Stopped)), "the actor has stopped");
+    }
 
     #[test]
     fn the_source_of_an_ask_error_is_the_failure_behind_it() {

@@ -16,7 +16,7 @@ use super::recipient::Copy;
 use crate::actor::actor_ref::ActorRef;
 use crate::actor::definition::{Actor, Durable};
 use crate::actor::reply::{Answer, drop_because};
-use crate::actor::request::{AskError, Request, SendError, SendErrorReason};
+use crate::actor::request::{AskError, Request, SendError, SendErrorReason, not_taken};
 use crate::base::{contained, drop_contained};
 use crate::durable::fields::Encoded;
 use crate::durable::{AcceptError, Copied, HandedOver, Held, Outlet, Receipt};
@@ -276,32 +276,32 @@ pub(in crate::actor) fn asking<A: Actor, T: Send + 'static>(
     answer: Answer<T>,
     key: Option<String>,
 ) -> Asking<'_, T> {
-    Box::pin(async move {
-        match to.way(&message) {
-            Ok(Way::Transient) => {
-                to.push_when_room_or_refuse(message)?;
-            }
-            Ok(Way::Stored(outlet, encoded)) => {
-                let order = HandOver { key, ..HandOver::new(to, outlet, encoded, message) };
-                if let Err((why, handed_over)) = order.when_room().await {
-                    handed_over.held.refuse(&why);
-                }
-            }
-            Err(AcceptError::Stopped) => return Err(to.core().end_reason().into_ask_error()),
-            Err(why) => return Err(AskError::NotAccepted(why)),
-        }
-        answer.await
-    })
+    Box::pin(asked(to, message, answer, key, false))
 }
 
-impl<A: Actor> ActorRef<A> {
-    /// Pushes a transient message of an ask.
-    fn push_when_room_or_refuse(&self, message: A::Message) -> Result<(), AskError> {
-        self.push(message).map_err(|refused| match refused.reason() {
-            SendErrorReason::Stopped => self.core().end_reason().into_ask_error(),
-            reason => reason.into(),
-        })
+/// Asks a durable actor. An ask whose message is stored waits for room in any case; others do if they are sent `when_room`.
+pub(in crate::actor) async fn asked<A: Actor, T: Send + 'static>(
+    to: &ActorRef<A>,
+    message: A::Message,
+    answer: Answer<T>,
+    key: Option<String>,
+    when_room: bool,
+) -> Result<T, AskError> {
+    match to.way(&message) {
+        Ok(Way::Transient) => {
+            let sent = if when_room { to.ask_when_room(message).await } else { to.push(message) };
+            sent.map_err(|refused| not_taken(to, refused.reason()))?;
+        }
+        Ok(Way::Stored(outlet, encoded)) => {
+            let order = HandOver { key, ..HandOver::new(to, outlet, encoded, message) };
+            if let Err((why, handed_over)) = order.when_room().await {
+                handed_over.held.refuse(&why);
+            }
+        }
+        Err(AcceptError::Stopped) => return Err(to.core().end_reason().into_ask_error()),
+        Err(why) => return Err(AskError::NotAccepted(why)),
     }
+    answer.await
 }
 
 /// Tells a durable actor when there is room. If this is dropped first, the message is dropped and nothing is stored.

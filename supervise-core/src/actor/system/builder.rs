@@ -20,7 +20,7 @@ use crate::actor::props::Props;
 use crate::actor::stored;
 use crate::actor::table::{StoppingTable, SupervisionTable, TotalTable};
 use crate::base::{InvalidName, check_system_name, contained};
-use crate::failure::Failure;
+use crate::failure::{Failure, debug_in_one_line};
 use crate::mailbox::{Mailbox, MailboxKind};
 use crate::observe::Observer;
 use crate::shutdown_plan::{InvalidShutdown, ShutdownSettings, ShutdownState, Termination};
@@ -38,7 +38,7 @@ pub struct ActorSystemBuilder {
 }
 
 /// Why a system could not start.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
     /// The name is invalid.
@@ -59,6 +59,8 @@ pub enum StartError {
     #[error("cannot start an actor system: {0}")]
     InvalidShutdown(InvalidShutdown),
 }
+
+debug_in_one_line!(StartError);
 
 impl ActorSystemBuilder {
     pub(super) fn new(name: String) -> Self {

@@ -26,7 +26,7 @@ pub struct NodeBuilder {
 }
 
 /// Why a system could not join.
-#[derive(Debug, Clone, thiserror::Error)]
+#[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum JoinError {
     /// It has joined already: a system has one node.
@@ -39,6 +39,8 @@ pub enum JoinError {
     #[error("the system `{0}` has ended")]
     Ended(String),
 }
+
+crate::failure::debug_in_one_line!(JoinError);
 
 #[derive(Clone)]
 pub(super) struct Limits {

@@ -10,7 +10,7 @@ use crate::actor::{RefOf, ReplyTo};
 use crate::base::{ActorPath, InvalidPath};
 
 /// Why no actor was found on another node.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FindError {
     /// The path is not one with an address: `supervise://system@host:port/user/name`.
@@ -38,6 +38,8 @@ pub enum FindError {
     #[error("the node did not answer in time")]
     Timeout,
 }
+
+crate::failure::debug_in_one_line!(FindError);
 
 /// The future of [`Node::find`]. Boxed, because rustc would report an `A` that is not remote at each use of an unnamed future.
 pub type Finding<'a, A> = Pin<Box<dyn Future<Output = Result<RefOf<A>, FindError>> + Send + 'a>>;

@@ -1,5 +1,7 @@
 //! Reads `#[child(..)]` on fields.
 
+mod borrowed;
+
 use heck::ToSnakeCase;
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident};
@@ -147,7 +149,15 @@ fn check_factory(make: &ExprClosure, kind: &ChildKind, errors: &mut Errors) -> O
     };
     let body = shortened(&written(&factory.body), "..");
     let message = match (kind, factory.inputs.len()) {
-        (ChildKind::Keyed(_), 1) | (ChildKind::Actor | ChildKind::Pattern, 0) => return Some(()),
+        (ChildKind::Keyed(_), 1) | (ChildKind::Actor | ChildKind::Pattern, 0) => {
+            return match borrowed::of_parent(make, factory) {
+                None => Some(()),
+                Some((span, message)) => {
+                    errors.at_span(span, message);
+                    None
+                }
+            };
+        }
         (ChildKind::Keyed(key), _) => {
             let key = written(key);
             format!(
