@@ -488,6 +488,55 @@ pub use async_trait::async_trait;
 #[cfg(feature = "protocol")]
 pub use supervise_macros::protocol;
 
+/// Makes an `async fn` a test with a system of its own, on a paused clock. Feature `testkit`.
+///
+/// The function takes nothing, or `system: &TestSystem`, a [`TestSystem`](testkit::TestSystem), which is also an [`ActorSystem`]. It returns
+/// nothing or a `Result`, as a `#[test]` does, and other attributes such as `#[ignore]` and `#[should_panic]` keep their meaning. The attribute
+/// takes no arguments: `#[supervise::test] async fn f(system: &TestSystem) { .. }` is `#[test] fn f() { testkit::run(async |system| { .. }) }`, and
+/// a test that needs settings for its system calls [`testkit::run_with`] instead of [`testkit::run`].
+///
+/// ```
+/// use supervise::prelude::*;
+/// use supervise::testkit::TestSystem;
+/// use std::io;
+///
+/// #[actor]
+/// struct Reader;
+///
+/// #[actor]
+/// impl Reader {
+///     #[handler]
+///     fn read(&mut self, page: u32) -> io::Result<u32> {
+///         if page == 13 { Err(io::Error::other("torn out")) } else { Ok(page) }
+///     }
+/// }
+///
+/// # /*
+/// #[supervise::test]
+/// # */
+/// async fn a_torn_page_restarts_the_reader(system: &TestSystem) -> Result<(), Box<dyn std::error::Error>> {
+///     let reader = system.spawn("reader", || Reader)?;
+///     assert!(reader.read(13).await.is_err());
+///     assert_eq!(reader.read(14).await?, 14);
+///     system.expect_restarts(&reader, 1).await;
+///     Ok(())
+/// }
+/// # supervise::testkit::run(a_torn_page_restarts_the_reader).unwrap();
+/// #
+/// # /*
+/// #[test]
+/// # */
+/// fn no_ask_waits_longer_than_a_second() {
+///     let settings = ActorSystem::builder("test").ask_timeout(std::time::Duration::from_secs(1));
+///     supervise::testkit::run_with(settings, async |system| {
+///         let reader = system.spawn("reader", || Reader).unwrap();
+///         assert_eq!(reader.read(1).await.unwrap(), 1);
+///     });
+/// }
+/// # no_ask_waits_longer_than_a_second();
+/// ```
+///
+/// A test fails on each failure and dead letter that it did not expect. [`docs::cookbook::testing`] shows more.
 #[cfg(all(feature = "macros", feature = "testkit"))]
 pub use supervise_macros::test;
 
