@@ -21,24 +21,26 @@ impl Reader {
 
 #[actor]
 #[supervise(one_for_one(max_retries = 10, within = "60s"), on(IoError) = Restart, on(_) = Escalate)]
-struct Library;
+struct Library {
+    #[child(|_| || Reader { lines: 0 })]
+    reader: Child<Reader>,
+}
 
 #[actor]
 impl Library {
     #[handler]
-    async fn read(&mut self, ctx: &mut Context<Self>) -> Result<(), SpawnError> {
-        let reader = ctx.spawn("reader", || Reader { lines: 0 })?;
+    async fn read(&self) {
         for _ in 0..5 {
-            println!("{:?}", reader.next_line().await.map_err(|error| error.to_string()));
+            println!("{:?}", self.reader.actor().next_line().await.map_err(|error| error.to_string()));
         }
-        Ok(())
     }
 }
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let system = ActorSystem::new("demo");
-    system.spawn("library", || Library)?.read().await?;
+    let library = system.spawn("library", || Library { reader: Child::default() })?;
+    library.read().await?;
     system.terminate().await;
     Ok(system.when_terminated().await?)
 }

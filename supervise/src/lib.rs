@@ -1,24 +1,53 @@
+// Where the links of the README lead in this documentation. The README defines the same names for the forge, at its end. Of two definitions
+// of a name, Markdown takes the first one. `tests/links.rs` finds a name that is missing here.
+//! [actor ref]: ActorRef
+//! [akka]: docs::guides::akka
+//! [architecture]: docs::architecture
+//! [ask error]: AskError
+//! [benchmark]: docs::architecture#the-parts
+//! [checks]: docs::checks
+//! [comparison]: docs::architecture#the-parts
+//! [configuration]: docs::cookbook::configuration
+//! [conformance]: docs::reliability
+//! [connections]: docs::cookbook::connections
+//! [console]: docs::console
+//! [cookbook]: docs::cookbook
+//! [dark picture of the console]: docs::console
+//! [deploying]: docs::cookbook::deploying
+//! [durable]: docs::durable
+//! [erlang]: docs::guides::erlang
+//! [flow]: docs::cookbook::flow
+//! [http]: docs::cookbook::http
+//! [metrics]: docs::metrics
+//! [picture of the console]: data:image/svg+xml,%3Csvg%20xmlns='http://www.w3.org/2000/svg'%20width='600'%20height='30'%3E%3Ctext%20y='20'%20fill='%23888'%3EThe%20picture%20is%20in%20the%20repository:%20supervise/docs/console.png%3C/text%3E%3C/svg%3E
+//! [proto actor]: docs::guides::proto_actor
+//! [protocols]: docs::cookbook::protocols
+//! [registry]: docs::cookbook::registry
+//! [reliability]: docs::reliability
+//! [remote]: docs::remote
+//! [replies]: docs::cookbook::replies
+//! [reply]: Reply
+//! [request]: Request
+//! [results of the benchmark]: docs::architecture#the-parts
+//! [routing]: docs::cookbook::routing
+//! [rule 1.10]: docs::semantics#rule-1.10
+//! [rule 2.2]: docs::semantics#rule-2.2
+//! [rule 3.3]: docs::semantics#rule-3.3
+//! [rule 4.8]: docs::semantics#rule-4.8
+//! [rule 7.6]: docs::semantics#rule-7.6
+//! [rules 10]: docs::semantics#rule-10.1
+//! [rust actors]: docs::guides::rust_actors
+//! [semantics]: docs::semantics
+//! [service]: docs::cookbook::service
+//! [shutdown]: docs::cookbook::shutdown
+//! [spans]: docs::spans
+//! [tasks]: docs::cookbook::tasks
+//! [tcp]: docs::cookbook::tcp
+//! [testing]: docs::cookbook::testing
+//! [tests]: docs::architecture#the-parts
+//! [tokio tasks]: docs::guides::tokio_tasks
+//!
 #![doc = include_str!("../README.md")]
-//!
-//! # The first questions
-//!
-//! - **What is `ReaderRef`?** `#[actor]` on `struct Reader` generates it; spawning returns it. It is a handle that is cheap to clone,
-//!   stays valid across restarts, and compares equal to other refs of the same actor. Dropping it stops nothing.
-//! - **What can I call on it?** One method for each `#[handler]`, with the same name and arguments. It returns a [`Request`]:
-//!   `.await` asks and gives the reply or an [`AskError`], `.tell()` sends without waiting, `.send().await` waits for room in a
-//!   bounded mailbox, `.timeout(..)` limits an ask. What all refs have, such as `stop` and `path`, is in [`ActorRef`], which
-//!   `actor_ref()` returns. The generated type has its own page in the documentation of your crate, with the docs of the handlers.
-//! - **How does a handler answer with an error and go on?** A returned `Err` is a failure of the actor, and its supervisor decides about
-//!   it. An error that is only an answer is a `Reply<Result<T, E>>`: return [`Reply`]`(Err(..))`. This matters most where a handler asks
-//!   another actor: `child.read().await?` makes the asking actor fail whenever the child fails.
-//! - **What does an actor without `#[supervise]` do about its children?** It restarts a child that failed, at once and without a
-//!   limit, and tries a child that cannot start again after growing delays ([rule 3.3](docs::semantics#rule-3.3)). With the attribute, the strategy is `one_for_one` unless you
-//!   name another one, and there is no limit and no backoff unless you write them. **At a limit the child stops for good**, unless
-//!   `on_limit = Escalate` says otherwise ([rule 7.6](docs::semantics#rule-7.6)).
-//! - **What happens to my message when it makes the actor fail?** It is dropped, and its asker gets `AskError::Failed` with the cause
-//!   ([rule 2.2](docs::semantics#rule-2.2)). Messages behind it wait and are handled after the restart. With
-//!   `#[handler(redeliver = 3)]` the message is delivered again ([rule 4.8](docs::semantics#rule-4.8)). What nobody can handle any more
-//!   becomes a dead letter ([rules 10](docs::semantics#rule-10.1)).
 //!
 //! # Where to go from here
 //!
@@ -26,16 +55,18 @@
 //! - A handler works with [`Context`]; code outside actors works with [`ActorSystem`].
 //! - [`docs::checks`] says what the compiler checks, and what it does not.
 //! - [`docs::semantics`] lists the rules by number. [`docs::reliability`] says how they were checked, and what the checks leave out.
-//! - `console` (feature `console`) shows what is wrong in a running system.
-//! - `metrics` (feature `metrics`) measures a running system for Prometheus and others.
-//! - `spans` (feature `spans`) gives each message a span of `tracing`.
-//! - `durable` (feature `durable`) keeps what was accepted across crashes.
-//! - `zenoh` (feature `zenoh`) connects nodes over TCP or TLS, so that refs work between machines.
-//! - `testkit` (feature `testkit`) gives each test a private system on a paused clock.
+//! - [`docs::console`] (feature `console`): a page that shows what is wrong in a running system.
+//! - [`docs::metrics`] (feature `metrics`): numbers for Prometheus and others.
+//! - [`docs::spans`] (feature `spans`): a span of `tracing` for each message.
+//! - [`docs::durable`] (feature `durable`): messages that survive crashes.
+//! - [`docs::remote`] (features `remote` and `zenoh`): refs that work between machines.
+//! - [`docs::cookbook::testing`] (feature `testkit`): a private system on a paused clock for each test.
 //! - [`Actor`] and [`Supervisor`] are the traits that the attributes implement. You can implement them by hand.
 //! - [`docs::cookbook`] covers what services need, with programs that run.
 //! - [`docs::guides`] is for people who come from Akka, Erlang, Proto.Actor, ractor, kameo, actix or plain tokio.
 //! - [`docs::architecture`] explains the code base to contributors.
+//!
+//! This documentation shows only items of the features that it was built with: [Try it](#try-it) has the command for all of them.
 
 // docs.rs shows which feature an item needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -44,6 +75,14 @@
 #[cfg(feature = "testkit")]
 pub use supervise_core::testkit;
 pub use supervise_core::*;
+// They carry messages of the compiler, and nobody writes or calls them. They are hidden here and not where they are declared, because
+// rustc leaves hidden traits out of its messages.
+#[doc(hidden)]
+pub use supervise_core::{
+    AddRule, AllHandlersStandInOneImplBlock, DecidesUnasked, DeclarationDecidedBy, EscalatedErrorDecidedBy,
+    FactoryErrorDecidedBy, HasARuleFor, HasOneRuleAndNoSecondFor, HasOneSpellingForTheTypeInAllRules,
+    HasOneSpellingForTheTypeInAllRulesAndTheWholeTypeLast, ReportAt, ReportedAt, Ruled, migration_hints,
+};
 
 #[cfg(feature = "console")]
 pub mod console;
@@ -61,6 +100,21 @@ mod sight;
 pub mod spans;
 #[cfg(feature = "zenoh")]
 pub mod zenoh;
+
+/// A page about a feature, whose links and programs need that feature. Without it, the page says how to read it.
+macro_rules! page_of_feature {
+    ($feature:literal, $name:ident, $file:literal) => {
+        #[cfg_attr(feature = $feature, doc = include_str!($file))]
+        #[cfg_attr(
+            not(feature = $feature),
+            doc = concat!(
+                "This page is about the feature `", $feature, "`. To read it, build the documentation with that feature: ",
+                "`cargo doc --open --no-deps -p supervise-actors --features ", $feature, "`."
+            )
+        )]
+        pub mod $name {}
+    };
+}
 
 /// Pages about `supervise` as a whole: its rules, how they were checked, and how the code is built.
 pub mod docs {
@@ -88,18 +142,14 @@ pub mod docs {
         pub mod replies {}
         #[doc = include_str!("../docs/cookbook/flow.md")]
         pub mod flow {}
-        #[cfg(feature = "protocol")]
-        #[doc = include_str!("../docs/cookbook/protocols.md")]
-        pub mod protocols {}
+        page_of_feature!("protocol", protocols, "../docs/cookbook/protocols.md");
         #[doc = include_str!("../docs/cookbook/routing.md")]
         pub mod routing {}
         #[doc = include_str!("../docs/cookbook/tcp.md")]
         pub mod tcp {}
         #[doc = include_str!("../docs/cookbook/connections.md")]
         pub mod connections {}
-        #[cfg(feature = "testkit")]
-        #[doc = include_str!("../docs/cookbook/testing.md")]
-        pub mod testing {}
+        page_of_feature!("testkit", testing, "../docs/cookbook/testing.md");
         #[doc = include_str!("../docs/cookbook/deploying.md")]
         pub mod deploying {}
     }
@@ -117,21 +167,11 @@ pub mod docs {
         #[doc = include_str!("../docs/guides/tokio_tasks.md")]
         pub mod tokio_tasks {}
     }
-    #[cfg(feature = "durable")]
-    #[doc = include_str!("../docs/durable.md")]
-    pub mod durable {}
-    #[cfg(feature = "remote")]
-    #[doc = include_str!("../docs/remote.md")]
-    pub mod remote {}
-    #[cfg(feature = "console")]
-    #[doc = include_str!("../docs/console.md")]
-    pub mod console {}
-    #[cfg(feature = "metrics")]
-    #[doc = include_str!("../docs/metrics.md")]
-    pub mod metrics {}
-    #[cfg(feature = "spans")]
-    #[doc = include_str!("../docs/spans.md")]
-    pub mod spans {}
+    page_of_feature!("durable", durable, "../docs/durable.md");
+    page_of_feature!("remote", remote, "../docs/remote.md");
+    page_of_feature!("console", console, "../docs/console.md");
+    page_of_feature!("metrics", metrics, "../docs/metrics.md");
+    page_of_feature!("spans", spans, "../docs/spans.md");
     #[doc = include_str!("../docs/architecture.md")]
     pub mod architecture {}
 }
@@ -444,10 +484,59 @@ pub use async_trait::async_trait;
 ///   implement ([rule 20.5](docs::semantics#rule-20.5)). It also defines a macro with the trait's name, which
 ///   `implements(..)` uses.
 ///
-#[cfg_attr(feature = "protocol", doc = "[`docs::cookbook::protocols`] shows more.")]
+/// [`docs::cookbook::protocols`] shows more.
 #[cfg(feature = "protocol")]
 pub use supervise_macros::protocol;
 
+/// Makes an `async fn` a test with a system of its own, on a paused clock. Feature `testkit`.
+///
+/// The function takes nothing, or `system: &TestSystem`, a [`TestSystem`](testkit::TestSystem), which is also an [`ActorSystem`]. It returns
+/// nothing or a `Result`, as a `#[test]` does, and other attributes such as `#[ignore]` and `#[should_panic]` keep their meaning. The attribute
+/// takes no arguments: `#[supervise::test] async fn f(system: &TestSystem) { .. }` is `#[test] fn f() { testkit::run(async |system| { .. }) }`, and
+/// a test that needs settings for its system calls [`testkit::run_with`] instead of [`testkit::run`].
+///
+/// ```
+/// use supervise::prelude::*;
+/// use supervise::testkit::TestSystem;
+/// use std::io;
+///
+/// #[actor]
+/// struct Reader;
+///
+/// #[actor]
+/// impl Reader {
+///     #[handler]
+///     fn read(&mut self, page: u32) -> io::Result<u32> {
+///         if page == 13 { Err(io::Error::other("torn out")) } else { Ok(page) }
+///     }
+/// }
+///
+/// # /*
+/// #[supervise::test]
+/// # */
+/// async fn a_torn_page_restarts_the_reader(system: &TestSystem) -> Result<(), Box<dyn std::error::Error>> {
+///     let reader = system.spawn("reader", || Reader)?;
+///     assert!(reader.read(13).await.is_err());
+///     assert_eq!(reader.read(14).await?, 14);
+///     system.expect_restarts(&reader, 1).await;
+///     Ok(())
+/// }
+/// # supervise::testkit::run(a_torn_page_restarts_the_reader).unwrap();
+/// #
+/// # /*
+/// #[test]
+/// # */
+/// fn no_ask_waits_longer_than_a_second() {
+///     let settings = ActorSystem::builder("test").ask_timeout(std::time::Duration::from_secs(1));
+///     supervise::testkit::run_with(settings, async |system| {
+///         let reader = system.spawn("reader", || Reader).unwrap();
+///         assert_eq!(reader.read(1).await.unwrap(), 1);
+///     });
+/// }
+/// # no_ask_waits_longer_than_a_second();
+/// ```
+///
+/// A test fails on each failure and dead letter that it did not expect. [`docs::cookbook::testing`] shows more.
 #[cfg(all(feature = "macros", feature = "testkit"))]
 pub use supervise_macros::test;
 

@@ -152,19 +152,24 @@ mod readme {
 
     #[actor]
     #[supervise(one_for_one(max_retries = 10, within = "60s"), on(IoError) = Restart, on(_) = Escalate)]
-    struct Library;
+    struct Library {
+        #[child(|_| || Reader)]
+        reader: Child<Reader>,
+    }
 
     #[actor]
-    impl Library {
-        #[pre_start]
-        fn open(&mut self, ctx: &mut Context<Self>) -> Result<(), SpawnError> {
-            ctx.spawn("reader", || Reader).map(drop)
-        }
+    impl Library {}
+
+    /// The example is the program.
+    #[test]
+    fn it_is_the_quickstart() {
+        let (_its_comment, program) = include_str!("../../examples/quickstart.rs").split_once("\n\n").unwrap();
+        assert!(include_str!("../../README.md").contains(&format!("```rust\n{program}```\n")));
     }
 
     #[supervise::test]
     async fn its_map_is_what_is_drawn(system: &TestSystem) {
-        system.spawn("library", || Library).unwrap();
+        system.spawn("library", || Library { reader: Child::default() }).unwrap();
         system.settle().await;
         let map = system.tree().find("/user/library").unwrap().to_mermaid();
         assert!(include_str!("../../README.md").contains(&format!("```mermaid\n{map}```\n")), "{map}");

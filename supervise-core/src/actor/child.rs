@@ -24,6 +24,9 @@ use crate::supervision::{ChildInfo, ChildSpec, RestartType, Strategy};
 
 /// A child that its parent's type declares, as a field with `#[child(..)]`.
 ///
+/// The field is not itself the ref: [`actor`](Self::actor) returns it. So the parent asks a child in the field `reader` with
+/// `self.reader.actor().next_line().await`. `self.reader.next_line()` does not compile (E0599), because the handlers are methods of the ref.
+///
 /// Constructors write `Child::default()`. The runtime fills the field in on the parent's turn, in field order and
 /// before `pre_start` (rule [14.1](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-14.1)).
 /// From then on the field and all its clones reach the child's current incarnation, even after a permanent child was

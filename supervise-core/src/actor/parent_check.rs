@@ -30,8 +30,8 @@ pub trait DecidesUnasked<E: ?Sized> {}
 #[diagnostic::do_not_recommend]
 impl<P: Decides<E>, E: ?Sized> DecidesUnasked<E> for P {}
 
-/// Stands for failed starts in [`Decides`], as `InitializationFailed` in a rule does: a child may escalate the failed start of one of
-/// its own children, with an error of any type. Rule [3.9](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-3.9).
+/// The type of failed starts, for the rule `on(InitializationFailed) = ..` and for the bound `P: Decides<InitializationFailed>`. A child may escalate the
+/// failed start of one of its own children. Such a failure can hold an error of any type, so a rule for one error type does not decide it. Rule [3.9](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-3.9).
 #[derive(Debug, Clone, Copy)]
 pub enum InitializationFailed {}
 

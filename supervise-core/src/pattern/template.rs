@@ -37,6 +37,7 @@ impl<B: Built> Blueprint for B {
     type Cause = B::Cause;
     type Table = B::Actor;
 
+    #[doc(hidden)]
     fn props(template: &Arc<impl Fn() -> Self + Send + Sync + 'static>) -> Props<B::Actor> {
         let template = Arc::clone(template);
         Props::from_factory(Box::new(move || template().built()))
@@ -48,6 +49,7 @@ impl<A: Actor, C, T> Blueprint for Props<A, C, T> {
     type Cause = C;
     type Table = T;
 
+    #[doc(hidden)]
     fn props(template: &Arc<impl Fn() -> Self + Send + Sync + 'static>) -> Props<A> {
         template().marked()
     }

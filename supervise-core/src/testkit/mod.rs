@@ -89,7 +89,24 @@ pub fn run<T>(test: impl AsyncFnOnce(&TestSystem) -> T) -> T {
     run_with(ActorSystem::builder("test"), test)
 }
 
-/// Like [`run`], with settings for the system.
+/// Like [`run`], with settings for the system. `#[supervise::test]` has no such parameter, so a test with settings is an ordinary
+/// `#[test]`:
+///
+/// ```
+/// use supervise_core::{ActorSystem, testkit};
+/// use std::time::Duration;
+///
+/// # /*
+/// #[test]
+/// # */
+/// fn every_ask_has_a_limit() {
+///     let settings = ActorSystem::builder("test").ask_timeout(Duration::from_secs(5));
+///     testkit::run_with(settings, async |system| {
+///         assert_eq!(system.name(), "test");
+///     });
+/// }
+/// # every_ask_has_a_limit();
+/// ```
 ///
 /// # Panics
 ///
@@ -378,6 +395,10 @@ impl TestSystem {
     }
 
     /// Lets the actors settle, and takes `times` restarts of this actor, with the decisions that led to them.
+    ///
+    /// A restart counts when the new instance has started. If that instance cannot start, the supervisor decides again, and only the
+    /// decision is counted: three decisions to restart, of which the first two end with a failed start, are one restart.
+    /// [`expect_decision`](Self::expect_decision) takes the decisions themselves.
     ///
     /// # Panics
     ///

@@ -149,7 +149,7 @@ impl Workload {
             Self::AskTogether => format!("ask, {TOGETHER} askers, answered together (ns/round trip)"),
             Self::Pipe => "a future for each message (ns/message)".to_owned(),
             Self::Lookup => format!("tell by key, {KEYS} keys (ns/message)"),
-            Self::Batch => format!("tell, 4 producers, handled by {BATCH} at most (ns/message)"),
+            Self::Batch => format!("tell, 4 producers, in batches of up to {BATCH} (ns/message)"),
             Self::PingPong => "ping-pong (ns/message)".to_owned(),
             Self::Ring => format!("ring of {} (ns/hop)", scale.ring),
             Self::SpawnWide => format!("spawn {} under one parent (ns/actor)", scale.children),
