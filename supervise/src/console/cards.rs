@@ -475,7 +475,7 @@ fn restart_loop(failing: &Failing, sight: &Sight<'_>, known: &Known<'_>) -> Stri
     let within = last.saturating_sub(*first).max(Duration::from_secs(1));
     let during = decision.during.map_or_else(String::new, |during| format!(" in `{during}`"));
     let rule = decision.rule.map_or_else(String::new, |rule| format!(", rule `{rule}`"));
-    let next = match sight.due {
+    let next = match failing.next_try(sight) {
         Some(due) => format!(
             " It is failure {} in a row; next try in {}.",
             decision.attempt,
