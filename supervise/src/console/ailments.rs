@@ -44,11 +44,13 @@ impl Ailments {
         }
     }
 
+    pub(super) fn has(self, kind: Kind) -> bool {
+        self.all & (1 << kind as u16) != 0
+    }
+
     /// The problems that are not shown.
     pub(super) fn hidden(self) -> impl Iterator<Item = Kind> {
-        Kind::OF_ACTORS
-            .into_iter()
-            .filter(move |&kind| self.all & (1 << kind as u16) != 0 && self.worst != Some(kind))
+        Kind::OF_ACTORS.into_iter().filter(move |&kind| self.has(kind) && self.worst != Some(kind))
     }
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use supervise_core::{During, Outcome};
 
+use super::backlogs::Backlog;
 use super::below::{Goes, Way};
 use super::failing::Failing;
 use super::history::History;
@@ -208,7 +209,14 @@ impl Hand {
     }
 
     /// All cards, the worst one first: by kind, then by what it holds up.
-    pub(super) fn play(self, history: &History, waits: &Waits, way: &Way, now: Time) -> Vec<Card> {
+    pub(super) fn play(
+        self,
+        history: &History,
+        waits: &Waits,
+        backlogs: &[Backlog],
+        way: &Way,
+        now: Time,
+    ) -> Vec<Card> {
         let mut cards: Vec<Card> = self.groups.into_values().collect();
         for card in &mut cards {
             if let Some(goes) = &card.goes {
@@ -221,6 +229,9 @@ impl Hand {
         cards.extend(lost(history, now));
         cards.extend(waits.circles.iter().filter_map(|circle| deadlock(circle, waits, now)));
         cards.sort_by(|a, b| (a.kind, b.weight, &a.path).cmp(&(b.kind, a.weight, &b.path)));
+        if let Some(card) = cards.iter_mut().find(|card| card.kind == Kind::FallingBehind) {
+            card.says += &also_behind(backlogs, &card.path, now);
+        }
         cards
     }
 }
@@ -253,6 +264,8 @@ fn leave_roots(cards: &mut Vec<Card>, kind: Kind) {
 /// Other facts about an actor.
 pub(super) struct Known<'a> {
     pub(super) mark: Option<&'a Mark>,
+    /// Since when it falls behind, if it does.
+    pub(super) behind_since: Option<Time>,
     pub(super) failing: Option<&'a Failing>,
     /// The supervisor's path, and its key.
     pub(super) supervisor: &'a str,
@@ -276,11 +289,11 @@ fn weight(kind: Kind, sight: &Sight<'_>, known: &Known<'_>) -> u64 {
 
 /// When the problem of an actor began.
 fn since(kind: Kind, known: &Known<'_>) -> Option<Time> {
-    let Known { mark, failing, now, .. } = *known;
+    let Known { mark, failing, .. } = *known;
     match kind {
         Kind::BlocksThread | Kind::Stuck => mark?.message_since,
         Kind::SlowStart | Kind::SlowEnd => Some(mark?.state_since),
-        Kind::FallingBehind => Some(now.saturating_sub(mark?.oldest(now)?.at_least)),
+        Kind::FallingBehind => known.behind_since,
         Kind::RestartLoop => Some(failing?.first),
         Kind::NearLimit => Some(failing?.last),
         Kind::Deadlock | Kind::BranchDown | Kind::MessagesLost => None,
@@ -294,44 +307,52 @@ fn says(kind: Kind, sight: &Sight<'_>, known: &Known<'_>) -> String {
     let handler = sight.handler.map_or_else(|| "In a handler".to_owned(), |name| format!("In `{name}`"));
     match kind {
         Kind::BlocksThread => format!(
-            "{handler} for {}, not at an `.await`: it blocks a thread. {}.",
+            "{handler} for {}, not at an `.await`: it blocks a thread. {}{}.",
             ago(mark.and_then(|mark| mark.message_since)),
-            waits_behind(sight.waiting)
+            waits_behind(sight.waiting),
+            oldest(mark, now)
         ),
         Kind::Stuck => format!(
             "{handler} for {}: it waits at an `.await` and holds no thread. {}{}.{}",
             ago(mark.and_then(|mark| mark.message_since)),
             waits_behind(sight.waiting),
             oldest(mark, now),
-            chain(&known.waits.behind(sight.key), sight.waiting)
+            chain(&known.waits.behind(sight.key), sight.waiting, now)
         ),
         Kind::FallingBehind => {
             let room = sight.capacity.map_or_else(String::new, |room| format!(" (room for {})", count(room)));
             let inside =
                 mark.and_then(|mark| mark.message_since).filter(|since| now.saturating_sub(*since) >= LONG);
             format!(
-                "{} wait{}{room}{}. {}.{}",
-                so_many(sight.waiting as u64, "message"),
-                if sight.waiting == 1 { "s" } else { "" },
+                "{}{room}{}.{}{}",
+                wait(sight.waiting),
                 oldest(mark, now),
-                if mark.is_some_and(|mark| mark.grew > 0) { "More at each look" } else { "Not more than before" },
+                if mark.is_some_and(|mark| mark.grew > 0) { " More at each look." } else { "" },
                 inside.map_or_else(String::new, |since| format!(" {handler} for {}.", ago(Some(since))))
             )
         }
         Kind::SlowStart => format!(
-            "Starting for {}{}. {}.",
+            "Starting for {}{}. {}{}.",
             ago(mark.map(|mark| mark.state_since)),
             in_hook(sight),
-            waits_behind(sight.waiting)
+            waits_behind(sight.waiting),
+            oldest(mark, now)
         ),
         Kind::SlowEnd => format!(
-            "Stopping for {}{}. {}.",
+            "Stopping for {}{}. {}{}.",
             ago(mark.map(|mark| mark.state_since)),
             in_hook(sight),
-            waits_behind(sight.waiting)
+            waits_behind(sight.waiting),
+            oldest(mark, now)
         ),
-        Kind::RestartLoop => known.failing.map_or_else(String::new, |failing| restart_loop(failing, sight, known)),
-        Kind::NearLimit => sight.budget.map_or_else(String::new, |budget| near_limit(budget, known)),
+        Kind::RestartLoop => {
+            let says = known.failing.map_or_else(String::new, |failing| restart_loop(failing, sight, known));
+            says + &mailbox(sight, known)
+        }
+        Kind::NearLimit => {
+            let says = sight.budget.map_or_else(String::new, |budget| near_limit(budget, known));
+            says + &mailbox(sight, known)
+        }
         Kind::Deadlock | Kind::BranchDown | Kind::MessagesLost => String::new(),
     }
 }
@@ -339,7 +360,7 @@ fn says(kind: Kind, sight: &Sight<'_>, known: &Known<'_>) -> String {
 /// The actors that wait for it: `41 actors wait for its answer: order → ledger → conn-2.`
 ///
 /// `own`: how many of the messages wait in its own mailbox.
-fn chain(behind: &Behind, own: usize) -> String {
+fn chain(behind: &Behind, own: usize, now: Time) -> String {
     let wait = match behind.actors {
         0 => return String::new(),
         1 => "1 actor waits".to_owned(),
@@ -347,8 +368,8 @@ fn chain(behind: &Behind, own: usize) -> String {
     };
     let messages = match behind.messages.saturating_sub(own) {
         0 => String::new(),
-        1 => " 1 message waits behind them.".to_owned(),
-        more => format!(" {} messages wait behind them.", count(more)),
+        1 => format!(" 1 message waits behind them{}.", for_about(behind.oldest, now)),
+        more => format!(" {} messages wait behind them{}.", count(more), for_about(behind.oldest, now)),
     };
     format!(" {wait} for its answer: {}.{messages}", ways(behind.chain.iter().map(|path| &**path)))
 }
@@ -414,10 +435,39 @@ fn waits_behind(waiting: usize) -> String {
 }
 
 fn oldest(mark: Option<&Mark>, now: Time) -> String {
-    match mark.and_then(|mark| mark.oldest(now)) {
-        Some(age) if age.at_least > Duration::ZERO => format!(", the oldest for about {}", Span(age.at_least)),
+    for_about(mark.and_then(|mark| mark.oldest(now)).map(|age| now.saturating_sub(age.at_least)), now)
+}
+
+/// How old the oldest of several messages is, if that is known: `, the oldest for about 7 min`.
+fn for_about(arrived: Option<Time>, now: Time) -> String {
+    match arrived.map(|arrived| now.saturating_sub(arrived)) {
+        Some(age) if age > Duration::ZERO => format!(", the oldest for about {}", Span(age)),
         _ => String::new(),
     }
+}
+
+/// `432 messages wait`.
+fn wait(waiting: usize) -> String {
+    let verb = if waiting == 1 { "waits" } else { "wait" };
+    format!("{} {verb}", so_many(waiting as u64, "message"))
+}
+
+/// The mailbox of an actor that falls behind and whose card is about something worse.
+fn mailbox(sight: &Sight<'_>, known: &Known<'_>) -> String {
+    match known.behind_since {
+        Some(_) => format!(" {}{}.", wait(sight.waiting), oldest(known.mark, known.now)),
+        None => String::new(),
+    }
+}
+
+/// The mailboxes with the oldest messages, other than that of the card: ` Also behind: gateway (432 messages, the oldest for about 7 min).`
+fn also_behind(backlogs: &[Backlog], but: &str, now: Time) -> String {
+    let others: Vec<String> = backlogs
+        .iter()
+        .filter(|backlog| backlog.path != but)
+        .map(|backlog| format!("{} ({})", name(&backlog.path), backlog.tell(now)))
+        .collect();
+    if others.is_empty() { String::new() } else { format!(" Also behind: {}.", others.join(", ")) }
 }
 
 fn restart_loop(failing: &Failing, sight: &Sight<'_>, known: &Known<'_>) -> String {
@@ -425,7 +475,7 @@ fn restart_loop(failing: &Failing, sight: &Sight<'_>, known: &Known<'_>) -> Stri
     let within = last.saturating_sub(*first).max(Duration::from_secs(1));
     let during = decision.during.map_or_else(String::new, |during| format!(" in `{during}`"));
     let rule = decision.rule.map_or_else(String::new, |rule| format!(", rule `{rule}`"));
-    let next = match sight.due {
+    let next = match failing.next_try(sight) {
         Some(due) => format!(
             " It is failure {} in a row; next try in {}.",
             decision.attempt,

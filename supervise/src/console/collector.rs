@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use super::ailments::ailments;
+use super::backlogs::{Backlog, Backlogs};
 use super::below::Way;
 use super::cards::{Card, Hand, Kind, Known, MOST_CARDS};
 use super::detail::Detail;
@@ -32,6 +33,8 @@ pub(super) struct Collector {
     history: History,
     /// Which actors waited for which at the last look.
     waits: Waits,
+    /// The mailboxes that fell behind at the last look.
+    backlogs: Backlogs,
     /// How many messages all actors together had handled at the last look.
     handled_in_all: u64,
     looked: Option<Time>,
@@ -47,6 +50,7 @@ pub(super) struct Look<'c> {
     /// regular look.
     is_glance: bool,
     waits: Waits,
+    backlogs: Backlogs,
     now: Time,
     handled: u64,
     longest: Option<Time>,
@@ -94,6 +98,8 @@ pub(super) struct View {
     pub(super) per_second: f64,
     /// The worst one first.
     pub(super) cards: Vec<Card>,
+    /// The mailboxes that fall behind and have the oldest messages, the oldest first.
+    pub(super) backlogs: Vec<Backlog>,
     /// The actors for which stuck actors may wait, the longest first.
     pub(super) mentioned: Vec<Mention>,
     /// The names of top-level actors, and since when something below them is stuck, blocks a thread or is in a deadlock.
@@ -159,6 +165,7 @@ impl Collector {
             listings,
             is_glance,
             waits: Waits::default(),
+            backlogs: Backlogs::default(),
             now,
             handled: 0,
             longest: None,
@@ -176,7 +183,7 @@ impl Look<'_> {
         self.way.go_to(sight);
         self.handled += u64::from(sight.handled());
         let Self { collector, now, .. } = self;
-        let Collector { marks, failures, waits, .. } = &mut **collector;
+        let Collector { marks, failures, waits, backlogs, .. } = &mut **collector;
         let now = *now;
         let mark = if self.is_glance { marks.of(sight.key) } else { marks.see(sight, now) };
         let failing = failures.of(sight.key);
@@ -186,8 +193,13 @@ impl Look<'_> {
         let long = mark.map(|mark| mark.message_since.unwrap_or(mark.state_since));
         self.longest = self.longest.max(oldest.map(|age| age.at_most));
         if let Some(since) = long.filter(|since| now.saturating_sub(*since) >= LINK) {
-            self.waits.note(sight.key, || Link::of(sight, self.way.path(), since));
+            let arrived = oldest.map(|age| now.saturating_sub(age.at_least));
+            self.waits.note(sight.key, || Link::of(sight, self.way.path(), since, arrived));
         }
+        let behind_since = ailments.has(Kind::FallingBehind).then(|| {
+            let arrived = now.saturating_sub(oldest.map_or(Time::ZERO, |age| age.at_least));
+            self.backlogs.note(backlogs, sight, self.way.path(), arrived)
+        });
         let shown = Shown {
             kind,
             since: match kind {
@@ -209,7 +221,7 @@ impl Look<'_> {
             Some(Kind::Stuck) if !is_root => self.hand.hide(Kind::Stuck, sight, failing),
             Some(kind) => {
                 let (supervisor, above) = self.way.above();
-                let known = Known { mark, failing, supervisor, above, waits, now };
+                let known = Known { mark, behind_since, failing, supervisor, above, waits, now };
                 let asked = self.hand.add(kind, self.way.path(), sight, &known);
                 if let Some(keys) = asked {
                     self.way.ask(keys);
@@ -279,6 +291,7 @@ impl Look<'_> {
             listings,
             is_glance,
             mut waits,
+            backlogs,
             now,
             handled,
             longest,
@@ -304,9 +317,10 @@ impl Look<'_> {
         collector.looked = Some(now);
         collector.marks.end(now);
         collector.waits = waits;
+        collector.backlogs = backlogs;
         let history = &collector.history;
         let (ill, unwell, hidden) = (hand.ill, hand.unwell.clone(), hand.hidden());
-        let mut cards = hand.play(history, &collector.waits, &way, now);
+        let mut cards = hand.play(history, &collector.waits, collector.backlogs.longest(), &way, now);
         let more_cards = cards.len().saturating_sub(MOST_CARDS);
         cards.truncate(MOST_CARDS);
         let is_stuck = cards.iter().any(|card| card.kind == Kind::Stuck);
@@ -320,6 +334,7 @@ impl Look<'_> {
             longest,
             per_second,
             cards,
+            backlogs: collector.backlogs.longest().to_vec(),
             mentioned: if is_stuck { mentioned } else { Vec::new() },
             held,
             more_cards,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use supervise_core::Outcome;
 
-use super::sight::{Decision, Time};
+use super::sight::{Decision, Sight, Time};
 
 /// How many actors have their failures counted.
 const MOST: usize = 4_096;
@@ -29,6 +29,19 @@ pub(super) struct Failing {
 }
 
 impl Failing {
+    /// When the actor is tried next. If the look found a failure whose event the console has not read yet, this is the time that
+    /// follows from the failure before it, so that a card does not mix the two.
+    pub(super) fn next_try(&self, sight: &Sight<'_>) -> Option<Time> {
+        match self.decision.outcome {
+            Outcome::Restarting { delay: Some(delay), .. }
+                if sight.attempt == self.decision.attempt.saturating_add(1) =>
+            {
+                sight.due.map(|_| self.last.saturating_add(delay))
+            }
+            _ => sight.due,
+        }
+    }
+
     /// Whether it restarts again and again.
     pub(super) fn is_loop(&self, waits_for_restart: bool, now: Time) -> bool {
         let restarts = matches!(self.decision.outcome, Outcome::Restarting { .. } | Outcome::AlreadyAnswered);

@@ -5,6 +5,7 @@
 
 mod actions;
 mod ailments;
+mod backlogs;
 mod below;
 mod cards;
 mod collector;

@@ -45,6 +45,13 @@ pub(super) fn text(system: &str, view: &View, age: Duration) -> String {
         let handler = handler.map_or_else(|| "a handler".to_owned(), |name| format!("`{name}`"));
         out.fill("  ", "      ", &format!("{path} in {handler} for {}", Span(view.now.saturating_sub(*since))));
     }
+    if !view.backlogs.is_empty() {
+        out.blank();
+        out.fill("", "", "Mailboxes that fall behind, the one with the oldest message first:");
+    }
+    for backlog in &view.backlogs {
+        out.fill("  ", "      ", &format!("{}: {}", backlog.path, backlog.tell(view.now)));
+    }
     if !view.failures.is_empty() {
         out.blank();
         out.fill("", "", "Last failures:");

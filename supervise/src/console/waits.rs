@@ -28,6 +28,8 @@ pub(super) struct Link {
     pub(super) since: Time,
     /// How many messages wait in its mailbox.
     pub(super) messages: usize,
+    /// When the oldest of them arrived.
+    pub(super) oldest: Option<Time>,
     /// The actors that it waits for.
     to: Vec<u64>,
     /// The actors that wait for it.
@@ -36,12 +38,13 @@ pub(super) struct Link {
 }
 
 impl Link {
-    pub(super) fn of(sight: &Sight<'_>, path: &str, since: Time) -> Self {
+    pub(super) fn of(sight: &Sight<'_>, path: &str, since: Time, oldest: Option<Time>) -> Self {
         Self {
             path: path.into(),
             handler: sight.handler.filter(|_| sight.handling),
             since,
             messages: sight.waiting,
+            oldest,
             to: sight.waits_for.clone(),
             askers: Vec::new(),
             in_circle: false,
@@ -62,6 +65,8 @@ pub(super) struct Waits {
 pub(super) struct Behind {
     pub(super) actors: usize,
     pub(super) messages: usize,
+    /// When the oldest message arrived that waits at one of these actors.
+    pub(super) oldest: Option<Time>,
     /// The longest chain, the actor itself last.
     pub(super) chain: Vec<Arc<str>>,
 }
@@ -162,6 +167,9 @@ impl Waits {
             farthest = at;
             let Some(link) = self.get(at) else { continue };
             behind.messages += link.messages;
+            if at != key {
+                behind.oldest = behind.oldest.into_iter().chain(link.oldest).min();
+            }
             for &asker in &link.askers {
                 if asker != key && !via.contains_key(&asker) {
                     via.insert(asker, at);
@@ -210,6 +218,7 @@ mod tests {
                 handler: Some("serve"),
                 since: Duration::ZERO,
                 messages: 1,
+                oldest: Some(Duration::from_secs(100 - key.min(&99))),
                 to: to.to_vec(),
                 askers: Vec::new(),
                 in_circle: false,
@@ -226,8 +235,8 @@ mod tests {
         assert!(waits.circles.is_empty());
         assert_eq!([1, 3, 5].map(|key| waits.targets(key).count()), [1, 0, 0]);
         assert!(waits.is_awaited(3) && !waits.is_awaited(1));
-        let Behind { actors, messages, chain } = waits.behind(3);
-        assert_eq!((actors, messages), (3, 4));
+        let Behind { actors, messages, oldest, chain } = waits.behind(3);
+        assert_eq!((actors, messages, oldest), (3, 4, Some(Duration::from_secs(96))));
         assert_eq!(chain.iter().map(|path| &**path).collect::<Vec<_>>(), ["/user/1", "/user/2", "/user/3"]);
         assert_eq!(waits.askers(3).iter().map(|(away, _)| *away).collect::<Vec<_>>(), [1, 1, 2]);
     }

@@ -284,3 +284,23 @@ fn con_27_the_text_names_who_is_not_well() {
     assert_eq!((view.ill, all.ill, all.unwell.len()), (2, 30, 20));
     assert!(words(&all).contains("/user/pool and 10 more."), "{}", words(&all));
 }
+
+/// A failure between the reading of the events and the look at its actor belongs to the next look.
+#[test]
+fn con_11_a_card_does_not_mix_two_failures() {
+    let mut collector = Collector::default();
+    let slow = Outcome::Restarting { children: 1, delay: Some(secs(30)) };
+    for attempt in 5..=7_u32 {
+        let decision = Decision { attempt, ..decision("/user/gateway", 7, slow) };
+        failed(&mut collector, u64::from(attempt) * 30, decision);
+    }
+    let says = |collector: &mut Collector, seconds, attempt, due| {
+        let waits = Sight { state: NodeState::Failed, attempt, due: Some(secs(due)), ..at(2, "gateway", 7) };
+        look(collector, seconds, &[waits]).cards[0].says.clone()
+    };
+    let text = says(&mut collector, 220, 7, 240);
+    assert!(text.contains("It is failure 7 in a row; next try in 20 s."), "{text}");
+    // The eighth failure has happened, and its event was not read yet.
+    let text = says(&mut collector, 239, 8, 269);
+    assert!(text.contains("It is failure 7 in a row; next try in 1 s."), "{text}");
+}

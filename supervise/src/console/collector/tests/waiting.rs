@@ -82,7 +82,7 @@ fn con_08_a_chain_of_three_names_its_root() {
     assert_eq!(
         view.cards[0].says,
         "In `serve` for 5 s: it waits at an `.await` and holds no thread. Its mailbox is empty. 2 actors wait for its answer: \
-         order → ledger → conn. 5 messages wait behind them."
+         order → ledger → conn. 5 messages wait behind them, the oldest for about 5 s."
     );
     let mut listing = Listing::default();
     look_for(&mut collector, &mut listing, 6, &actors);
@@ -204,4 +204,77 @@ fn con_06_what_has_no_card_because_of_something_worse_is_still_known() {
     let view = look(&mut collector, 21, &[starts]);
     assert_eq!((view.cards.len(), view.unwell.len()), (0, 0), "{:?}", view.cards);
     assert_eq!(view.hidden, [(Kind::FallingBehind, format!("{subject} "))]);
+}
+
+/// Rule 22.3: a mailbox that falls behind is named, whatever is worse about its actor.
+#[test]
+fn con_06_the_mailbox_with_the_oldest_message_is_named_beside_worse_problems() {
+    let mut collector = Collector::default();
+    for second in 1..=3 {
+        failed(&mut collector, second, Decision { attempt: 3, ..decision("/user/gateway", 7, restarting()) });
+    }
+    let slow = Outcome::Restarting { children: 1, delay: Some(secs(3_000)) };
+    failed(&mut collector, 4, Decision { attempt: 4, ..decision("/user/gateway", 7, slow) });
+    let mut view = View::default();
+    for second in 5..=433 {
+        let waiting = usize::try_from(second).expect("few") - 1;
+        let pushed = 4 + u32::try_from(waiting).expect("few");
+        let state = NodeState::Failed;
+        let gateway = Sight {
+            state,
+            pushed,
+            waiting,
+            due: Some(secs(3_004)),
+            attempt: 4,
+            endless: Some(Endless { delays: true }),
+            ..at(2, "gateway", 7)
+        };
+        // It handles one of twenty messages that come each second.
+        let second = u32::try_from(second).expect("few");
+        let audit = Sight {
+            handling: true,
+            parked: true,
+            pushed: second * 20,
+            waiting: second as usize * 19,
+            ..at(2, "audit", 8)
+        };
+        let ledger = Sight {
+            handling: true,
+            parked: true,
+            pushed: 41,
+            waiting: 40,
+            waits_for: vec![10],
+            ..at(2, "ledger", 9)
+        };
+        let conn = Sight { handling: true, parked: true, pushed: 1, ..at(2, "conn", 10) };
+        view = look(&mut collector, u64::from(second), &[gateway, audit, ledger, conn]);
+    }
+    let text = text("shop", &view, Duration::ZERO).split_whitespace().collect::<Vec<_>>().join(" ");
+    for fact in [
+        "tried again after each such failure. 432 messages wait, the oldest for about 7 min 8 s.",
+        "40 messages wait behind them, the oldest for about 7 min 8 s.",
+        "Falling behind: /user/audit Actor 8 227 messages wait, the oldest for about 4 min 58 s. More at each look.",
+        "Also behind: gateway (432 messages, the oldest for about 7 min 8 s), ledger (40 messages, the oldest for about 7 min 8 s).",
+        "Mailboxes that fall behind, the one with the oldest message first: /user/gateway: 432 messages, the oldest for about \
+         7 min 8 s /user/ledger: 40 messages",
+    ] {
+        assert!(text.contains(fact), "{fact}\n{text}");
+    }
+}
+
+/// A problem begins once, although the oldest message is always another one.
+#[test]
+fn con_06_since_when_an_actor_falls_behind_does_not_move() {
+    let mut collector = Collector::default();
+    let mut since = Vec::new();
+    for second in 0..=100_u32 {
+        let handled = if second < 20 { 0 } else { (second - 19) * 10 };
+        let pushed = 10 * (second + 1);
+        let waiting = (pushed - handled) as usize;
+        let slow =
+            Sight { handling: true, parked: true, pushed, waiting, handler: Some("note"), ..at(2, "slow", 7) };
+        let view = look(&mut collector, u64::from(second), &[slow]);
+        since.extend(view.cards.iter().filter(|card| card.kind == Kind::FallingBehind).map(|card| card.since));
+    }
+    assert!(since.len() > 70 && since.iter().all(|at| *at == Some(Duration::ZERO)), "{since:?}");
 }
