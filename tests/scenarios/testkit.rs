@@ -54,9 +54,9 @@ struct Chain {
 #[actor]
 impl Chain {
     #[handler]
-    async fn pull(&mut self) -> Reply<Result<(), AskError>> {
+    async fn pull(&mut self) -> bool {
         match &self.next {
-            Some(next) => Reply(next.pull().await),
+            Some(next) => next.pull().await.is_ok(),
             None => std::future::pending().await,
         }
     }
@@ -77,8 +77,8 @@ fn a_test_that_waits_for_ever_names_the_actors_that_are_not_done() {
     assert_eq!(
         list,
         [
-            "  supervise://test/user/last is in `Pull`, is waited for, 1 message waits",
-            "  supervise://test/user/first is in `Pull`, waits for supervise://test/user/last",
+            "  supervise://test/user/last is in `pull`, is waited for, 1 message waits",
+            "  supervise://test/user/first is in `pull`, waits for supervise://test/user/last",
         ],
         "{said}"
     );
