@@ -131,7 +131,7 @@ arguments! {
         "jitter" => jitter: Value<f64> = jitter, "jitter = 0.2",
             "A random share of up to this much on top of each delay, from 0.0 to 1.0. Default: 0.0.";
         "reset_after" => reset_after: Reset = reset_after, "reset_after = \"1m\"",
-            "How long a restarted child must not fail before the delay starts again at `min`, or `manual`. Default: `max`.";
+            "After a restarted child has run this long without a failure, its next delay is `min` again. With `manual`, time alone does not reset the delay. Default: the value of `max`.";
         "give_up_after" => give_up_after: Value<Duration> = length, "give_up_after = \"10m\"",
             "How long a child may go on failing. After that, its next failure is as at a limit: `on_limit` says what follows. Longer than `max` and `reset_after`. Default: for ever.";
     }
@@ -139,7 +139,7 @@ arguments! {
     /// The arguments of `linear_backoff(..)`.
     LinearArguments, "argument of `linear_backoff`", linear_arguments {
         "window" => window: Value<Duration> = length, "window = \"10s\"",
-            "How long a child must not fail before the delay starts again at `initial`. Required.";
+            "After a child has run this long without a failure, its next delay is `initial` again. Required.";
         "initial" => initial: Value<Duration> = length, "initial = \"100ms\"",
             "The first delay, and by how much each further one is longer. Required.";
     }
