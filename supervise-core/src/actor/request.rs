@@ -291,9 +291,7 @@ pub struct Ask<'a, A: Actor, T>(AskState<'a, A, T>);
 enum AskState<'a, A: Actor, T> {
     Unsent(Request<'a, A, T>),
     Waiting(Answer<T>, &'a ActorRef<A>),
-    /// The actor or the system sets a limit.
-    Limited(Box<AskWithin<'a, A, T>>),
-    /// The message is stored first, or the asker waits for room.
+    /// The actor or the system sets a limit, the message is stored first, or the asker waits for room.
     Boxed(BoxedAsk<'a, T>),
     Done,
 }
@@ -332,7 +330,6 @@ impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
         let request = match &mut self.0 {
             AskState::Waiting(answer, to) => return answer.poll_unless_held_up(to, cx),
             AskState::Unsent(request) => request,
-            AskState::Limited(within) => return Pin::new(&mut **within).poll(cx),
             AskState::Boxed(asking) => return asking.as_mut().poll(cx),
             AskState::Done => panic!("an ask was polled after it had completed"),
         };
@@ -401,7 +398,7 @@ impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
         self.0 = AskState::Boxed(stored::asking(to, request.message, answer, None));
         if limited && let Some(limit) = to.core().ask_timeout() {
             let asking = Ask(std::mem::replace(&mut self.0, AskState::Done));
-            self.0 = AskState::Limited(Box::new(AskWithin::new(asking, to, name, limit)));
+            self.0 = AskState::Boxed(Box::pin(AskWithin::new(asking, to, name, limit)));
         }
         self.poll_unlimited(cx)
     }
@@ -424,7 +421,7 @@ impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
             return Poll::Ready(Err(not_taken(to, refused.reason())));
         }
         let within = AskWithin::new(Ask(AskState::Waiting(answer, to)), to, name, limit);
-        self.0 = AskState::Limited(Box::new(within));
+        self.0 = AskState::Boxed(Box::pin(within));
         self.poll_unlimited(cx)
     }
 }

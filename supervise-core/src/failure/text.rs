@@ -54,7 +54,7 @@ pub(crate) fn fmt_in_one_line(
     f: &mut fmt::Formatter<'_>,
 ) -> fmt::Result {
     let mut text = String::new();
-    write_chain(error, name, &mut text);
+    write_chain(error, || name, &mut text);
     f.write_str(&text)
 }
 
@@ -72,13 +72,13 @@ macro_rules! debug_in_one_line {
 pub(crate) use debug_in_one_line;
 
 fn write_text(failure: &Failure, text: &mut String) {
-    write_chain(failure, failure.type_name(), text);
+    write_chain(failure, || failure.type_name(), text);
 }
 
-fn write_chain(first: &(dyn Error + 'static), name: &str, text: &mut String) {
+fn write_chain<'n>(first: &(dyn Error + 'static), name: impl FnOnce() -> &'n str, text: &mut String) {
     if !shows(first, text) {
         text.clear();
-        text.push_str(name);
+        text.push_str(name());
     }
     let mut source = contained(|| first.source()).ok().flatten();
     for _ in 0..MOST_CAUSES {

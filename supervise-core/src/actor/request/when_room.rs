@@ -64,7 +64,7 @@ impl<'a, A: Actor, T: Send + 'static, K> IntoFuture for WhenRoom<'a, A, T, K> {
     fn into_future(self) -> Ask<'a, A, T> {
         match self.0.to.core().ask_timeout() {
             None => self.unlimited(),
-            Some(limit) => Ask(AskState::Limited(Box::new(self.timeout(limit)))),
+            Some(limit) => Ask(AskState::Boxed(Box::pin(self.timeout(limit)))),
         }
     }
 }
