@@ -47,8 +47,8 @@ Usage: cargo run -p supervise-example-orders --example orders [-- COMMAND]
   discard FOLDER ID      discards one of them
   --help                 prints this text
 
-Exit codes: 0 no order was lost, or the command succeeded; 1 an order was lost, or there is no such ID;
-2 the command line is wrong, or the command failed.";
+Exit codes: 0 if no order was lost, or the command succeeded; 1 if an order was lost, or no message has this ID;
+2 if the command line is wrong, or the command failed.";
 
 /// The exit code if nothing was proven.
 const NOTHING_RUN: u8 = 2;
