@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Instant;
 
+use supervise::Event;
 use supervise::console::{Console, Token};
 use supervise::prelude::*;
 
@@ -209,5 +210,93 @@ fn streams_of_readers_that_hung_up_are_free_again() {
             assert!(began.elapsed() < PATIENCE, "readers that hung up keep their places");
         }
     }
+    runtime.block_on(system.terminate());
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("no ink: {0}")]
+struct NoInk(String);
+
+#[actor]
+struct Scribe;
+
+#[actor]
+impl Scribe {
+    #[handler]
+    fn write(&mut self, what: String) -> Result<(), NoInk> {
+        Err(NoInk(what))
+    }
+}
+
+#[actor]
+#[supervise(one_for_one(max_retries = 5, within = "1h"), on(NoInk) = Restart, on(_) = Escalate)]
+struct Desk;
+
+#[actor]
+impl Desk {
+    #[handler]
+    fn seat(&mut self, name: String, ctx: &mut Context<Self>) -> Result<ScribeRef, SpawnError> {
+        ctx.spawn(&name, || Scribe)
+    }
+}
+
+/// CON-27: the text of one actor has what the page shows of it. Rule 22.4.
+#[test]
+fn con_27_one_actor_has_a_text_of_its_own() {
+    let (runtime, system) = system();
+    let console = Console::of(&system).serve("127.0.0.1:0").unwrap();
+    let address = console.local_addr().unwrap();
+    let ask = |path: &str| {
+        let request = get(path).replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n");
+        let answer = said(address, request.as_bytes()).unwrap();
+        let body = answer.split_once("\r\n\r\n").map_or("", |(_, body)| body).to_owned();
+        (statuses(&answer)[0], body)
+    };
+    let events = system.events().subscribe();
+    runtime.block_on(async {
+        let mut events = events;
+        let desk = system.spawn("desk", || Desk).unwrap();
+        let scribe = desk.seat("scribe+1".to_owned()).await.unwrap();
+        for what in ["first", "evil \u{1b}[31m"] {
+            scribe.write(what.to_owned()).tell().unwrap();
+        }
+        let mut decided = 0;
+        while decided < 2 {
+            decided += u32::from(matches!(events.recv().await, Some(Event::Decided { .. })));
+        }
+    });
+    let both = "2 of 5 restarts in 1 h used. At the limit, it stops.";
+    let patience = Instant::now();
+    let (mut status, mut text) = ask("/text/user/desk/scribe+1");
+    // The console reads the events on its own thread.
+    while !(text.contains(both) && text.contains("evil")) && patience.elapsed() < PATIENCE {
+        (status, text) = ask("/text/user/desk/scribe+1");
+    }
+    assert_eq!(status, 200);
+    assert!(text.lines().all(|line| line.chars().count() <= 80) && !text.contains('\u{1b}'), "{text}");
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for fact in [
+        "/user/desk/scribe+1 Scribe Running; no message waits.",
+        "Mailbox 0 messages wait; no bound",
+        "Handled 2 messages",
+        "; nothing since its restart",
+        &format!("Restarts 2 Limit {both} The count starts anew in 5"),
+        "/user/desk decides about it: one_for_one(max_retries = 5, within = 3600s)",
+        "1 NoInk → Restart (decided the last failure) 2 anything else → Escalate",
+        "If that escalates, these decide, by their last rule: /user:",
+        "failed in `write`: no ink: evil \\u{1b}[31m; restart at once, rule `NoInk` of /user/desk, 2 of 5 used",
+        "failed in `write`: no ink: first; restart at once, rule `NoInk` of /user/desk, 1 of 5 used",
+    ] {
+        assert!(words.contains(fact), "{fact}\n{text}");
+    }
+    let (status, text) = ask("/text/user/desk");
+    assert!(status == 200 && text.contains("It decides about its children: one_for_one(max_retries"), "{text}");
+    assert!(text.contains("Below it  1 actor, with 0 waiting messages") && !text.contains("failed"), "{text}");
+    let (status, text) = ask("/text/desk");
+    assert!(status == 404 && text.contains("No actor is at /desk.\nThe actors of the program are below /user."));
+    let (status, text) = ask("/text?user/desk");
+    assert_eq!((status, &*text), (400, "The text takes no query. One actor: /text/user/gateway\n"));
+    let (status, text) = ask("/text");
+    assert!(status == 200 && text.ends_with("\nOne actor: /text/user\n"), "{text}");
     runtime.block_on(system.terminate());
 }

@@ -85,9 +85,14 @@ pub(super) fn ailments(
     found.add(Kind::RestartLoop, is_loop, is_there);
     let behind = mark.is_some_and(|mark| falls_behind(sight, mark, now));
     found.add(Kind::FallingBehind, behind, sight.state == NodeState::Running);
-    let near = sight.budget.is_some_and(Budget::is_near);
-    found.add(Kind::NearLimit, near, is_there);
+    found.add(Kind::NearLimit, is_near_limit(sight, failing), is_there);
     found
+}
+
+/// Whether at most one restart is left, unless the actor fails too rarely to reach its limit.
+pub(super) fn is_near_limit(sight: &Sight<'_>, failing: Option<&Failing>) -> bool {
+    let is_near = |budget: Budget| budget.is_near() && failing.is_none_or(|failing| failing.may_reach(budget));
+    sight.budget.is_some_and(is_near)
 }
 
 fn falls_behind(sight: &Sight<'_>, mark: &Mark, now: Time) -> bool {

@@ -2,11 +2,13 @@
 //!
 //! Rule 22.3.
 
+use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use supervise_core::{During, Outcome};
 
+use super::ailments::is_near_limit;
 use super::backlogs::Backlog;
 use super::below::{Goes, Way};
 use super::failing::Failing;
@@ -103,11 +105,13 @@ pub(super) struct Card {
     pub(super) subject: String,
     /// The time since which the actor has had the problem, if that is known.
     pub(super) since: Option<Time>,
-    /// Sentences with the numbers that matter. They contain no text of the user.
+    /// Sentences with the numbers that matter, other than `since` and `counts`. They contain no text of the user.
     pub(super) says: String,
+    /// What is still to come, and when.
+    pub(super) counts: Vec<Countdown>,
     /// The text of the failure, if there is one.
     pub(super) cause: Option<String>,
-    /// How many messages it holds up, or how often it happened.
+    /// Of two cards of one kind, the heavier one comes first. See [`magnitude`].
     pub(super) weight: u64,
     /// Whether the actor is near its limit, although the card is about something worse.
     pub(super) near_limit: bool,
@@ -115,7 +119,37 @@ pub(super) struct Card {
     pub(super) goes: Option<Goes>,
 }
 
+/// Something that is still to come. The page counts down between two looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Countdown {
+    /// What happens then: `The next try comes`.
+    pub(super) what: &'static str,
+    pub(super) at: Time,
+}
+
+impl Countdown {
+    /// When fewer restarts are used of this limit, if nothing fails until then.
+    pub(super) fn of(budget: Budget) -> Option<Self> {
+        let what = if budget.slides { "The oldest restart stops counting" } else { "The count starts anew" };
+        budget.anew_at.map(|at| Self { what, at })
+    }
+
+    /// `The next try comes in 3 s.`
+    pub(super) fn tell(self, now: Time) -> String {
+        match self.at.saturating_sub(now) {
+            Duration::ZERO => format!("{} now.", self.what),
+            left => format!("{} in {}.", self.what, Span(left)),
+        }
+    }
+}
+
 impl Card {
+    /// The sentences with those about what is still to come.
+    pub(super) fn tell(&self, now: Time) -> String {
+        let counts = self.counts.iter().map(|count| format!(" {}", count.tell(now)));
+        std::iter::once(self.says.clone()).chain(counts).collect()
+    }
+
     pub(super) fn title(&self) -> String {
         let limit = if self.near_limit { ", near its limit" } else { "" };
         format!("{}{limit}", self.kind.title())
@@ -182,6 +216,7 @@ impl Hand {
             subject: subject(sight.actor_type, code),
             since: None,
             says: String::new(),
+            counts: Vec::new(),
             cause: None,
             weight: 0,
             near_limit: false,
@@ -190,25 +225,27 @@ impl Hand {
         card.actors += 1;
         if card.actors == 1 || weight > card.weight {
             card.says = says(kind, sight, known);
+            card.counts = counts(kind, sight, known.failing);
             card.since = since(kind, known);
             card.cause = (kind == Kind::RestartLoop || kind == Kind::NearLimit)
                 .then(|| known.failing.map(|failing| failing.decision.text.clone()))
                 .flatten();
             path.clone_into(&mut card.path);
-            card.near_limit = kind == Kind::RestartLoop && sight.budget.is_some_and(Budget::is_near);
-            card.goes =
-                sight.budget.filter(|_| matches!(kind, Kind::RestartLoop | Kind::NearLimit)).map(|budget| Goes {
-                    key: sight.key,
-                    supervisor: known.above,
-                    path: path.to_owned(),
-                    takes: budget.takes,
-                });
+            card.near_limit = kind == Kind::RestartLoop && is_near_limit(sight, known.failing);
+            let fails = matches!(kind, Kind::RestartLoop | Kind::NearLimit);
+            let limit = sight.budget.filter(|budget| fails && known.may_reach(*budget));
+            card.goes = limit.map(|budget| Goes {
+                key: sight.key,
+                supervisor: known.above,
+                path: path.to_owned(),
+                takes: budget.takes,
+            });
         }
         card.weight = card.weight.max(weight);
         card.goes.as_ref().map(|goes| [goes.key, goes.supervisor])
     }
 
-    /// All cards, the worst one first: by kind, then by what it holds up.
+    /// All cards, the worst one first: by kind, then by how much it holds up, then the older one.
     pub(super) fn play(
         self,
         history: &History,
@@ -225,10 +262,13 @@ impl Hand {
         }
         leave_roots(&mut cards, Kind::SlowStart);
         leave_roots(&mut cards, Kind::SlowEnd);
-        cards.extend(history.falls.iter().rev().filter(|fall| fall.is_harm()).map(|fall| fallen(fall, now)));
+        cards.extend(history.falls.iter().rev().filter(|fall| fall.is_harm()).map(fallen));
         cards.extend(lost(history, now));
-        cards.extend(waits.circles.iter().filter_map(|circle| deadlock(circle, waits, now)));
-        cards.sort_by(|a, b| (a.kind, b.weight, &a.path).cmp(&(b.kind, a.weight, &b.path)));
+        cards.extend(waits.circles.iter().filter_map(|circle| deadlock(circle, waits)));
+        cards.sort_by(|a, b| {
+            let rank = |card: &Card| (card.kind, !card.near_limit, Reverse(card.weight), card.since);
+            rank(a).cmp(&rank(b)).then_with(|| a.path.cmp(&b.path))
+        });
         if let Some(card) = cards.iter_mut().find(|card| card.kind == Kind::FallingBehind) {
             card.says += &also_behind(backlogs, &card.path, now);
         }
@@ -275,8 +315,16 @@ pub(super) struct Known<'a> {
     pub(super) now: Time,
 }
 
+impl Known<'_> {
+    /// Whether the actor may reach this limit.
+    fn may_reach(&self, budget: Budget) -> bool {
+        self.failing.is_none_or(|failing| failing.may_reach(budget))
+    }
+}
+
+/// How many messages it holds up, or how often it happened.
 fn weight(kind: Kind, sight: &Sight<'_>, known: &Known<'_>) -> u64 {
-    match kind {
+    magnitude(match kind {
         Kind::RestartLoop => known.failing.map_or(0, |failing| failing.failures),
         Kind::NearLimit => sight.budget.map_or(0, |budget| u64::from(budget.used)),
         Kind::Stuck => {
@@ -284,7 +332,12 @@ fn weight(kind: Kind, sight: &Sight<'_>, known: &Known<'_>) -> u64 {
             (behind.messages.max(sight.waiting) + behind.actors) as u64
         }
         _ => sight.waiting as u64,
-    }
+    })
+}
+
+/// The number of digits. Cards are ordered by it rather than by the number, so that two that grow do not change places at every look.
+pub(super) fn magnitude(number: u64) -> u64 {
+    number.checked_ilog10().map_or(0, |tens| u64::from(tens) + 1)
 }
 
 /// When the problem of an actor began.
@@ -302,19 +355,16 @@ fn since(kind: Kind, known: &Known<'_>) -> Option<Time> {
 
 fn says(kind: Kind, sight: &Sight<'_>, known: &Known<'_>) -> String {
     let now = known.now;
-    let ago = |since: Option<Time>| Span(now.saturating_sub(since.unwrap_or(now)));
     let mark = known.mark;
     let handler = sight.handler.map_or_else(|| "In a handler".to_owned(), |name| format!("In `{name}`"));
     match kind {
         Kind::BlocksThread => format!(
-            "{handler} for {}, not at an `.await`: it blocks a thread. {}{}.",
-            ago(mark.and_then(|mark| mark.message_since)),
+            "{handler}, not at an `.await`: it blocks a thread. {}{}.",
             waits_behind(sight.waiting),
             oldest(mark, now)
         ),
         Kind::Stuck => format!(
-            "{handler} for {}: it waits at an `.await` and holds no thread. {}{}.{}",
-            ago(mark.and_then(|mark| mark.message_since)),
+            "{handler}: it waits at an `.await` and holds no thread. {}{}.{}",
             waits_behind(sight.waiting),
             oldest(mark, now),
             chain(&known.waits.behind(sight.key), sight.waiting, now)
@@ -328,23 +378,18 @@ fn says(kind: Kind, sight: &Sight<'_>, known: &Known<'_>) -> String {
                 wait(sight.waiting),
                 oldest(mark, now),
                 if mark.is_some_and(|mark| mark.grew > 0) { " More at each look." } else { "" },
-                inside.map_or_else(String::new, |since| format!(" {handler} for {}.", ago(Some(since))))
+                inside.map_or_else(String::new, |since| format!(
+                    " {handler} for {}.",
+                    Span(now.saturating_sub(since))
+                ))
             )
         }
-        Kind::SlowStart => format!(
-            "Starting for {}{}. {}{}.",
-            ago(mark.map(|mark| mark.state_since)),
-            in_hook(sight),
-            waits_behind(sight.waiting),
-            oldest(mark, now)
-        ),
-        Kind::SlowEnd => format!(
-            "Stopping for {}{}. {}{}.",
-            ago(mark.map(|mark| mark.state_since)),
-            in_hook(sight),
-            waits_behind(sight.waiting),
-            oldest(mark, now)
-        ),
+        Kind::SlowStart => {
+            format!("It is starting{}. {}{}.", in_hook(sight), waits_behind(sight.waiting), oldest(mark, now))
+        }
+        Kind::SlowEnd => {
+            format!("It is stopping{}. {}{}.", in_hook(sight), waits_behind(sight.waiting), oldest(mark, now))
+        }
         Kind::RestartLoop => {
             let says = known.failing.map_or_else(String::new, |failing| restart_loop(failing, sight, known));
             says + &mailbox(sight, known)
@@ -387,7 +432,7 @@ pub(super) fn name(path: &str) -> &str {
 }
 
 /// The card of actors that wait for each other.
-fn deadlock(circle: &[u64], waits: &Waits, now: Time) -> Option<Card> {
+fn deadlock(circle: &[u64], waits: &Waits) -> Option<Card> {
     let links: Vec<_> = circle.iter().filter_map(|key| waits.get(*key)).collect();
     let first = links.first()?;
     let since = links.iter().map(|link| link.since).max()?;
@@ -401,10 +446,9 @@ fn deadlock(circle: &[u64], waits: &Waits, now: Time) -> Option<Card> {
     };
     let handlers = links.iter().filter_map(|link| Some(format!("`{}`", link.handler?))).collect::<Vec<_>>();
     let says = format!(
-        "{way} → {}: each waits for the answer of the next one, in {}, for {}. {}.{others}",
+        "{way} → {}: each waits for the answer of the next one, in {}. {}.{others}",
         name(&first.path),
         handlers.join(", "),
-        Span(now.saturating_sub(since)),
         if messages == 0 { "Their mailboxes are empty".to_owned() } else { waits_behind(messages) }
     );
     Some(Card {
@@ -415,8 +459,9 @@ fn deadlock(circle: &[u64], waits: &Waits, now: Time) -> Option<Card> {
         subject: first.path.to_string(),
         since: Some(since),
         says,
+        counts: Vec::new(),
         cause: None,
-        weight: (messages + behind) as u64,
+        weight: magnitude((messages + behind) as u64),
         near_limit: false,
         goes: None,
     })
@@ -475,12 +520,8 @@ fn restart_loop(failing: &Failing, sight: &Sight<'_>, known: &Known<'_>) -> Stri
     let within = last.saturating_sub(*first).max(Duration::from_secs(1));
     let during = decision.during.map_or_else(String::new, |during| format!(" in `{during}`"));
     let rule = decision.rule.map_or_else(String::new, |rule| format!(", rule `{rule}`"));
-    let next = match failing.next_try(sight) {
-        Some(due) => format!(
-            " It is failure {} in a row; next try in {}.",
-            decision.attempt,
-            Span(due.saturating_sub(known.now))
-        ),
+    let last = match failing.next_try(sight) {
+        Some(_) => format!(" It is failure {} in a row.", decision.attempt),
         None => format!(" The last one was {} ago.", Span(known.now.saturating_sub(*last))),
     };
     let delayed = matches!(decision.outcome, Outcome::Restarting { delay: Some(_), .. });
@@ -492,7 +533,7 @@ fn restart_loop(failing: &Failing, sight: &Sight<'_>, known: &Known<'_>) -> Stri
         (None, _) => String::new(),
     };
     format!(
-        "Failed {} in {}{during}. {} decides{rule}: {}.{next}{then}",
+        "Failed {} in {}{during}. {} decides{rule}: {}.{last}{then}",
         if *failures == 1 { "once".to_owned() } else { format!("{} times", Count(*failures)) },
         Span(within),
         known.supervisor,
@@ -500,35 +541,40 @@ fn restart_loop(failing: &Failing, sight: &Sight<'_>, known: &Known<'_>) -> Stri
     )
 }
 
+/// What is used of the limit, and what follows if all of it is.
 fn near_limit(budget: Budget, known: &Known<'_>) -> String {
-    let Budget { used, of, within, takes, rule, anew_at, slides } = budget;
+    let Budget { used, of, within, takes, rule, anew_at, .. } = budget;
     let within = match (within, anew_at) {
         (Some(within), _) => format!(" in {}", Span(within)),
         (None, None) => " of its life".to_owned(),
         // The window depends on the supervisor's instance.
         (None, Some(_)) => String::new(),
     };
-    let then = match takes {
-        Takes::Supervisor => {
-            format!("fails {}, and {} decides about that", known.supervisor, above(known.supervisor))
-        }
-        Takes::Siblings { .. } | Takes::Nobody => "stops it".to_owned(),
-    };
-    let left = of.saturating_sub(used);
-    let soon = anew_at
-        .map_or_else(String::new, |at| format!(", if it comes within {},", Span(at.saturating_sub(known.now))));
-    let next = match left {
-        0 => format!("The next failure{soon} {then}"),
-        1 => format!("One restart is left; the failure after it{soon} {then}"),
-        more => format!("{more} restarts are left; the failure after them{soon} {then}"),
-    };
     let rule = rule.map_or_else(String::new, |rule| format!(" by rule `{rule}`"));
-    let anew = match anew_at {
-        None => "",
-        Some(_) if slides => " Then the oldest of them stops counting.",
-        Some(_) => " Then the count starts anew.",
+    let next = if known.may_reach(budget) {
+        let then = match takes {
+            Takes::Supervisor => {
+                format!("fails {}, and {} decides about that", known.supervisor, above(known.supervisor))
+            }
+            Takes::Siblings { .. } | Takes::Nobody => "stops it".to_owned(),
+        };
+        match of.saturating_sub(used) {
+            0 => format!("The next failure {then}."),
+            1 => format!("One restart is left; the failure after it {then}."),
+            more => format!("{more} restarts are left; the failure after them {then}."),
+        }
+    } else {
+        "It does not fail often enough to reach this limit.".to_owned()
     };
-    format!("{used} of {of} restarts{within} used{rule}. {next}.{anew}")
+    format!("{used} of {of} restarts{within} used{rule}. {next}")
+}
+
+/// What is still to come for an actor with a card.
+fn counts(kind: Kind, sight: &Sight<'_>, failing: Option<&Failing>) -> Vec<Countdown> {
+    let fails = matches!(kind, Kind::RestartLoop | Kind::NearLimit);
+    let next_try = failing.filter(|_| kind == Kind::RestartLoop).and_then(|failing| failing.next_try(sight));
+    let next_try = next_try.map(|at| Countdown { what: "The next try comes", at });
+    next_try.into_iter().chain(sight.budget.filter(|_| fails).and_then(Countdown::of)).collect()
 }
 
 /// The path of the supervisor of this actor.

@@ -84,6 +84,8 @@ pub(super) struct View {
     pub(super) interval: Duration,
     pub(super) actors: usize,
     pub(super) ill: usize,
+    /// How many branches are down. Their actors have ended or failed, so not all of them are among those that are not well.
+    pub(super) down: usize,
     /// The paths of the first actors that are not well.
     pub(super) unwell: Vec<String>,
     /// The kinds and subjects of problems that have no card, because their actors have a worse problem or are named in the card of another
@@ -321,6 +323,7 @@ impl Look<'_> {
         let history = &collector.history;
         let (ill, unwell, hidden) = (hand.ill, hand.unwell.clone(), hand.hidden());
         let mut cards = hand.play(history, &collector.waits, collector.backlogs.longest(), &way, now);
+        let down = cards.iter().filter(|card| card.kind == Kind::BranchDown).count();
         let more_cards = cards.len().saturating_sub(MOST_CARDS);
         cards.truncate(MOST_CARDS);
         let is_stuck = cards.iter().any(|card| card.kind == Kind::Stuck);
@@ -329,6 +332,7 @@ impl Look<'_> {
             now,
             actors: way.actors,
             ill,
+            down,
             unwell,
             hidden,
             longest,

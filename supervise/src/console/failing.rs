@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use supervise_core::Outcome;
 
-use super::sight::{Decision, Sight, Time};
+use super::sight::{Budget, Decision, Sight, Time};
 
 /// How many actors have their failures counted.
 const MOST: usize = 4_096;
@@ -40,6 +40,20 @@ impl Failing {
             }
             _ => sight.due,
         }
+    }
+
+    /// Whether it reaches its limit if it keeps failing as quickly as it did lately. Of the last failures, the two that were closest
+    /// together set the pace. A single failure has none, so it may reach any limit.
+    pub(super) fn may_reach(&self, budget: Budget) -> bool {
+        let pairs = self.recent.iter().zip(self.recent.iter().skip(1));
+        let Some(pace) = pairs.map(|(&earlier, &later)| later.saturating_sub(earlier)).min() else { return true };
+        // The failure that finds no restart left.
+        let ahead = budget.of.saturating_sub(budget.used).saturating_add(1);
+        let at = self.last.saturating_add(pace.saturating_mul(ahead));
+        let is_in_time = budget.anew_at.is_none_or(|anew| at <= anew);
+        // Of a sliding window, only the oldest restart leaves then.
+        let fits = budget.slides && budget.within.is_none_or(|within| pace.saturating_mul(budget.of) <= within);
+        is_in_time || fits
     }
 
     /// Whether it restarts again and again.

@@ -2,14 +2,13 @@
 
 use std::fmt::{Display, Write};
 
-use supervise_core::NodeState;
-
+use super::cards::Countdown;
 use super::collector::{Mention, View};
 use super::detail::{Detail, Policy, Waiting};
 use super::rows::{Listing, Row};
 use super::sight::{Decision, Intervened, Takes, Time};
 use super::text::lede;
-use super::words::{outcome, short_type};
+use super::words::{outcome, short_type, state};
 
 /// Writes JSON values in the order of the calls, and adds the commas.
 #[derive(Debug, Default)]
@@ -134,6 +133,17 @@ pub(super) fn json(system: &str, view: &View, listing: &Listing) -> String {
         }
         if let Some(cause) = &card.cause {
             out.texts("cause", cause);
+        }
+        if !card.counts.is_empty() {
+            out.key("counts");
+            out.open('[');
+            for Countdown { what, at } in &card.counts {
+                out.open('{');
+                out.texts("what", what);
+                out.time("at", *at);
+                out.close('}');
+            }
+            out.close(']');
         }
         out.close('}');
     }
@@ -402,17 +412,6 @@ fn failure(out: &mut Writer, at: Time, decision: &Decision) {
         out.numbers("of", of);
     }
     out.close('}');
-}
-
-fn state(state: NodeState) -> &'static str {
-    match state {
-        NodeState::Starting => "starting",
-        NodeState::Running => "running",
-        NodeState::Failed => "failed",
-        NodeState::Suspended => "suspended",
-        NodeState::Stopping => "stopping",
-        _ => "unknown",
-    }
 }
 
 #[cfg(test)]

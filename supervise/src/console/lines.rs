@@ -22,6 +22,8 @@ const QUIET: Duration = Duration::from_secs(60);
 const REMIND: Duration = Duration::from_secs(2 * 60);
 /// The longest time between two lines about a problem that lasts.
 const LONGEST: Duration = Duration::from_secs(60 * 60);
+/// What is newer than this has just begun.
+const JUST_NOW: Duration = Duration::from_secs(1);
 /// How many unwell actors a line names.
 const WHO: usize = 8;
 /// How many cards are remembered.
@@ -36,6 +38,7 @@ struct Told {
     kind: Kind,
     subject: String,
     path: String,
+    /// Since when the problem lasts, as its first line said.
     since: Time,
     /// The time of the last line.
     at: Time,
@@ -48,13 +51,14 @@ struct Told {
 /// A line of the log.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Line<'a> {
-    /// `lasts`: the problem has lasted for this long since its first line.
+    /// The problem has lasted for `lasts`. `again`: there was a line about it.
     Is {
         kind: Kind,
         path: &'a str,
         actors: usize,
-        says: &'a str,
-        lasts: Option<Duration>,
+        says: String,
+        lasts: Duration,
+        again: bool,
     },
     Over {
         kind: Kind,
@@ -79,23 +83,24 @@ impl Lines {
         }
         self.0.retain(|told| told.is_on || now.saturating_sub(told.at) < QUIET);
         for card in cards.iter().filter(|card| !has_lines_already(card.kind)) {
-            let Card { kind, path, actors, says, .. } = card;
+            let Card { kind, path, actors, .. } = card;
             let has_room = self.0.len() < MOST;
-            let lasts = match self.0.iter_mut().find(|told| told.is_about(card)) {
+            let (since, again) = match self.0.iter_mut().find(|told| told.is_about(card)) {
                 Some(told) if told.is_on && now.saturating_sub(told.at) >= told.next => {
                     (told.at, told.next) = (now, (told.next * 2).min(LONGEST));
                     path.clone_into(&mut told.path);
-                    Some(now.saturating_sub(told.since))
+                    (told.since, true)
                 }
                 None if has_room => {
                     let (subject, path) = (card.subject.clone(), path.clone());
-                    let (since, at, next) = (now, now, REMIND);
+                    let (since, at, next) = (card.since.unwrap_or(now), now, REMIND);
                     self.0.push(Told { kind: *kind, subject, path, since, at, next, is_on: true });
-                    None
+                    (since, false)
                 }
                 _ => continue,
             };
-            lines.push(Line::Is { kind: *kind, path, actors: *actors, says, lasts });
+            let lasts = now.saturating_sub(since);
+            lines.push(Line::Is { kind: *kind, path, actors: *actors, says: card.tell(now), lasts, again });
         }
         lines
     }
@@ -119,16 +124,15 @@ pub(super) fn say(system: &str, view: &View, line: &Line<'_>) {
     let who = (not_well > 0).then(|| unwell(view));
     let who = who.as_deref();
     let say = || match line {
-        Line::Is { kind, path, actors, says, lasts } => {
-            let (problem, kind) = (problem(*kind, lasts.is_some()), kind.word());
-            let after = lasts.map_or_else(String::new, |lasts| format!(" after {}", Span(lasts)));
+        Line::Is { kind, path, actors, says, lasts, again } => {
+            let (problem, kind) = (problem(*kind, *lasts, *again), kind.word());
             let others = match actors {
                 0 | 1 => String::new(),
-                more => format!(" (and {} like it)", count(more - 1)),
+                more => format!(" (with {} like it)", count(more - 1)),
             };
             warn!(
                 target: TARGET, actor = %Full(system, path), kind, not_well, who,
-                "{} {problem}{others}{after}. {says}", name(path)
+                "{}{others} {problem}. {says}", name(path)
             );
         }
         Line::Over { kind, path, after } => {
@@ -161,24 +165,25 @@ fn name(path: &str) -> &str {
     path.rsplit_once('/').map_or(path, |(_, name)| name)
 }
 
-/// What is wrong with an actor: `is stuck`, `still blocks a thread`.
-fn problem(kind: Kind, again: bool) -> String {
-    let (verb, rest) = match kind {
-        Kind::Deadlock => ("is", "in a deadlock"),
-        Kind::BlocksThread => ("blocks", "a thread"),
-        Kind::Stuck => ("is", "stuck"),
-        Kind::FallingBehind => ("falls", "behind"),
-        Kind::SlowStart => ("is", "slow to start"),
-        Kind::SlowEnd => ("is", "slow to end"),
-        Kind::NearLimit => ("is", "near its limit"),
-        Kind::RestartLoop => ("is", "in a restart loop"),
-        Kind::MessagesLost => ("loses", "messages"),
-        Kind::BranchDown => ("is", "down"),
+/// What is wrong with an actor, and for how long: `has been stuck for 10 s`, `is still stuck after 4 min`. What has just begun is said without
+/// a duration.
+fn problem(kind: Kind, lasts: Duration, again: bool) -> String {
+    let is = match kind {
+        Kind::Deadlock => "in a deadlock",
+        Kind::BlocksThread => "blocking a thread",
+        Kind::Stuck => "stuck",
+        Kind::FallingBehind => "falling behind",
+        Kind::SlowStart => "starting",
+        Kind::SlowEnd => "stopping",
+        Kind::NearLimit => "near its limit",
+        Kind::RestartLoop => "in a restart loop",
+        Kind::MessagesLost => "losing messages",
+        Kind::BranchDown => "down",
     };
-    match (again, verb) {
-        (false, _) => format!("{verb} {rest}"),
-        (true, "is") => format!("is still {rest}"),
-        (true, _) => format!("still {verb} {rest}"),
+    match (again, lasts) {
+        (true, lasts) => format!("is still {is} after {}", Span(lasts)),
+        (false, lasts) if lasts < JUST_NOW => format!("is {is}"),
+        (false, lasts) => format!("has been {is} for {}", Span(lasts)),
     }
 }
 

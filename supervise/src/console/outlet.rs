@@ -1,28 +1,37 @@
 //! Hands the last view to the readers. It is written once for all readers with the same wish.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use tokio::sync::watch;
 
 use super::collector::View;
 use super::json::json;
 use super::rows::Listing;
+use super::text::actor;
 use super::watch::Watch;
 use super::wish::Wish;
 
-/// A view as JSON.
+/// What readers with the same wish get: a view as JSON, or one actor as text.
 #[derive(Debug)]
 pub(super) struct Page {
-    pub(super) json: String,
+    pub(super) content: String,
     pub(super) made: Instant,
+    /// Whether the actor that the readers chose was there.
+    pub(super) is_found: bool,
     /// Whether the system has ended, so that this is the last page.
     pub(super) is_last: bool,
 }
 
 impl Page {
     fn new(system: &str, view: &View, listing: &Listing) -> Self {
-        Self { json: json(system, view, listing), made: Instant::now(), is_last: view.ended.is_some() }
+        let Listing { wish, detail, .. } = listing;
+        let content = match &wish.focus {
+            Some(path) if wish.as_text => actor(system, view, view.age(), path, detail.as_ref()),
+            _ => json(system, view, listing),
+        };
+        let (is_found, is_last) = (detail.is_some(), view.ended.is_some());
+        Self { content, made: Instant::now(), is_found, is_last }
     }
 }
 
@@ -47,8 +56,20 @@ pub(super) struct Outlets(Mutex<Kept>);
 #[derive(Debug, Default)]
 struct Kept {
     outlets: Vec<Weak<Outlet>>,
-    /// The last page, which says how the system ended. There are no further looks.
-    last: Option<Arc<Page>>,
+    /// The last view, which says how the system ended. There are no further looks.
+    last: Option<Last>,
+}
+
+#[derive(Debug)]
+struct Last {
+    system: String,
+    view: View,
+}
+
+impl Last {
+    fn page(&self, wish: &Wish) -> Arc<Page> {
+        Arc::new(Page::new(&self.system, &self.view, &Listing::of(wish.clone())))
+    }
 }
 
 impl Outlets {
@@ -62,7 +83,8 @@ impl Outlets {
         kept.outlets.retain(|outlet| outlet.strong_count() > 0);
         let known = kept.outlets.iter().filter_map(Weak::upgrade).find(|outlet| outlet.wish == wish);
         known.unwrap_or_else(|| {
-            let outlet = Arc::new(Outlet { wish, latest: watch::Sender::new(kept.last.clone()) });
+            let page = kept.last.as_ref().map(|last| last.page(&wish));
+            let outlet = Arc::new(Outlet { wish, latest: watch::Sender::new(page) });
             kept.outlets.push(Arc::downgrade(&outlet));
             outlet
         })
@@ -70,16 +92,16 @@ impl Outlets {
 
     /// Ends the looks: all readers get the last view from now on.
     pub(super) fn end(&self, system: &str, view: &View) {
-        let page = Arc::new(Page::new(system, view, &Listing::default()));
+        let last = Last { system: system.to_owned(), view: view.clone() };
         let mut kept = self.kept();
         for outlet in kept.outlets.iter().filter_map(Weak::upgrade) {
             outlet.latest.send_if_modified(|latest| {
                 let is_new = latest.is_none();
-                latest.get_or_insert_with(|| Arc::clone(&page));
+                latest.get_or_insert_with(|| last.page(&outlet.wish));
                 is_new
             });
         }
-        kept.last = Some(page);
+        kept.last = Some(last);
     }
 }
 
@@ -119,8 +141,8 @@ impl Readers {
     /// Takes a look for readers that wait for their first view.
     pub(super) fn glance(&mut self, watch: &mut Watch, system: &str, view: &View) {
         watch.glance_for(&mut self.listings);
-        let now = watch.system().uptime();
-        self.tell(system, &View { now, ..view.clone() });
+        let (now, began, clock) = (watch.system().uptime(), Some(Instant::now()), Some(SystemTime::now()));
+        self.tell(system, &View { now, began, clock, ..view.clone() });
     }
 
     /// Gives each reader what it sees of a view.

@@ -4,12 +4,12 @@
 
 use supervise_core::Outcome;
 
-use super::cards::{Card, Kind, name};
+use super::cards::{Card, Kind, magnitude, name};
 use super::history::{Fall, History, Losing};
 use super::sight::Time;
 use super::words::{Span, and_others, count, outcome, reason, so_many, some_of};
 
-pub(super) fn fallen(fall: &Fall, now: Time) -> Card {
+pub(super) fn fallen(fall: &Fall) -> Card {
     let used = fall.used.map(|(used, of)| format!("{used} of {of} restarts used"));
     // The actor that the last decision was about.
     let whom = fall.passed.last().map_or("it", |top| top);
@@ -35,7 +35,7 @@ pub(super) fn fallen(fall: &Fall, now: Time) -> Card {
         format!("{who} failed in `{during}`. ")
     });
     let rule = fall.rule.map_or_else(String::new, |rule| format!(", rule `{rule}`"));
-    let says = format!("{failed}{way}{end}{rule}, {} ago.", Span(now.saturating_sub(fall.at)));
+    let says = format!("{failed}{way}{end}{rule}.");
     let down = match (fall.passed.last(), &fall.end) {
         (Some(top), _) => top.clone(),
         (None, _) => fall.origin.clone(),
@@ -48,6 +48,7 @@ pub(super) fn fallen(fall: &Fall, now: Time) -> Card {
         actor_type: String::new(),
         since: Some(fall.at),
         says,
+        counts: Vec::new(),
         cause: Some(fall.text.clone()),
         // The later end comes first.
         weight: fall.at.as_secs(),
@@ -75,8 +76,9 @@ pub(super) fn lost(history: &History, now: Time) -> Vec<Card> {
         actor_type: String::new(),
         since: Some(first),
         says,
+        counts: Vec::new(),
         cause: None,
-        weight: letters,
+        weight: magnitude(letters),
         near_limit: false,
         goes: None,
     };
@@ -88,9 +90,8 @@ pub(super) fn lost(history: &History, now: Time) -> Vec<Card> {
         .map(|losing| {
             let (kind, share) = losing.mostly();
             let says = format!(
-                "{} in the last {}, {share} % `{kind}`: {}. The last one was {} ago.{}",
+                "{}, {share} % `{kind}`: {}. The last one was {} ago.{}",
                 so_many(losing.letters, "dead letter"),
-                since(losing.first),
                 reason(losing.reason),
                 since(losing.last),
                 sent_by(losing)
@@ -106,10 +107,9 @@ pub(super) fn lost(history: &History, now: Time) -> Vec<Card> {
         let first = history.losing.iter().map(|losing: &Losing| losing.first).min().unwrap_or(now);
         let (kind, _) = last.mostly();
         let says = format!(
-            "{} to {} recipients in the last {}. The last one, `{kind}`, was for this one: {}.",
+            "{} to {} recipients. The last one, `{kind}`, was for this one: {}.",
             so_many(letters, "dead letter"),
             count(history.losing.len()),
-            since(first),
             reason(last.reason)
         );
         cards.push(card(last.recipient.clone(), history.losing.len(), letters, first, says));

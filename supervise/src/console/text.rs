@@ -7,6 +7,10 @@ use super::collector::{Mention, View};
 use super::sight::{Intervened, Time};
 use super::words::{Clock, Rate, Span, Utc, count, outcome, so_many, some_of};
 
+mod actor;
+
+pub(super) use self::actor::actor;
+
 const COLUMNS: usize = 80;
 /// How many failures are listed.
 const FAILURES: usize = 10;
@@ -25,9 +29,9 @@ pub(super) fn text(system: &str, view: &View, age: Duration) -> String {
             several => format!("{} × {}, the worst is {}", count(several), card.actor_type, card.path),
         };
         out.fill("", "    ", &format!("{}: {}", card.title(), who.trim_end()));
-        out.fill("    ", "    ", &card.says);
-        if let Some(since) = card.since.and_then(|since| view.clock_at(since)) {
-            out.fill("    ", "    ", &format!("Since {} UTC.", Clock(since)));
+        out.fill("    ", "    ", &card.tell(view.now));
+        if let Some(since) = card.since {
+            out.fill("    ", "    ", &lasts(view, since));
         }
         if let Some(cause) = &card.cause {
             out.fill("    ", "    ", &format!("Why: {cause}"));
@@ -110,25 +114,35 @@ pub(super) fn text(system: &str, view: &View, age: Duration) -> String {
 
 /// The lines above the cards: the system, how old this look is, and who is not well.
 fn head(out: &mut Lines, system: &str, view: &View, age: Duration) {
-    let at = view.clock.map_or_else(String::new, |clock| format!(", {}", Utc(clock)));
     let facts = format!(
-        "{system}{at}: {}, {} messages/s, up {}",
+        "{}: {}, {} messages/s, up {}",
+        system_at(system, view),
         so_many(view.actors as u64, "actor"),
         Rate(view.per_second),
         Span(view.now)
     );
     out.fill("", "  ", &facts);
+    seen(out, view, age);
+    out.fill("", "  ", &lede(view));
+    if view.ill > 0 {
+        let who = some_of(view.unwell.iter().map(String::as_str), view.unwell.len(), view.ill);
+        out.fill("", "  ", &format!("Not well: {who}."));
+    }
+}
+
+/// The system, and the time of the look.
+fn system_at(system: &str, view: &View) -> String {
+    view.clock.map_or_else(|| system.to_owned(), |clock| format!("{system}, {}", Utc(clock)))
+}
+
+/// How old the look is, and how the system ended.
+fn seen(out: &mut Lines, view: &View, age: Duration) {
     if age >= FRESH && view.ended.is_none() {
         let seen = format!("Seen {} ago: all times count from then. Ask again for a later look.", Span(age));
         out.fill("", "  ", &seen);
     }
     if let Some(how) = &view.ended {
         out.fill("", "  ", how);
-    }
-    out.fill("", "  ", &lede(view));
-    if view.ill > 0 {
-        let who = some_of(view.unwell.iter().map(String::as_str), view.unwell.len(), view.ill);
-        out.fill("", "  ", &format!("Not well: {who}."));
     }
 }
 
@@ -141,12 +155,26 @@ fn when(view: &View, at: Time) -> String {
     }
 }
 
+/// Since when something lasts: `Since 03:12:05 UTC, for 20 s.`
+fn lasts(view: &View, since: Time) -> String {
+    let long = Span(view.now.saturating_sub(since));
+    match view.clock_at(since) {
+        Some(clock) => format!("Since {} UTC, for {long}.", Clock(clock)),
+        None => format!("For {long}."),
+    }
+}
+
 /// The sentence above the cards.
 pub(super) fn lede(view: &View) -> String {
+    let down = match view.down {
+        0 => String::new(),
+        1 => ", and 1 branch is down".to_owned(),
+        more => format!(", and {} branches are down", count(more)),
+    };
     let ill = match view.ill {
-        0 => format!("all {} actors are well", count(view.actors)),
-        1 => format!("1 of {} actors is not well", count(view.actors)),
-        ill => format!("{} of {} actors are not well", count(ill), count(view.actors)),
+        0 => format!("all {} actors are well{down}", count(view.actors)),
+        1 => format!("1 of {} actors is not well{down}", count(view.actors)),
+        ill => format!("{} of {} actors are not well{down}", count(ill), count(view.actors)),
     };
     match view.cards.len() + view.more_cards {
         0 => match view.longest {
@@ -165,6 +193,11 @@ struct Lines(String);
 impl Lines {
     fn blank(&mut self) {
         self.0.push('\n');
+    }
+
+    /// A fact, in a column beside its name.
+    fn fact(&mut self, name: &str, fact: &str) {
+        self.fill(&format!("  {name:10}"), "            ", fact);
     }
 
     /// A paragraph. A word that is longer than a line is cut into several. Control characters become `?`, so that a name or an error
@@ -256,5 +289,7 @@ mod tests {
         assert_eq!(said(6, 5), "6 things need attention; 5 of 100 013 actors are not well.");
         assert_eq!(said(1, 1), "One thing needs attention; 1 of 100 013 actors is not well.");
         assert_eq!(said(1, 0), "One thing needs attention; all 100 013 actors are well.");
+        let fell = View { more_cards: 3, ill: 2, down: 1, actors: 9, ..View::default() };
+        assert_eq!(lede(&fell), "3 things need attention; 2 of 9 actors are not well, and 1 branch is down.");
     }
 }

@@ -3,6 +3,8 @@
 //!
 //! Rule 22.8.
 
+use std::fmt::Write;
+
 /// A reader's wish. Readers with the same wish share one list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Wish {
@@ -12,6 +14,8 @@ pub(super) struct Wish {
     pub(super) search: String,
     /// The path of the actor whose details are shown.
     pub(super) focus: Option<String>,
+    /// The details as text, instead of the view as JSON.
+    pub(super) as_text: bool,
     /// Groups of alike actors that are shown, and actors whose children are shown although they are within such a group.
     open: Vec<Open>,
     /// Paths of actors whose children are not shown.
@@ -56,6 +60,14 @@ impl Wish {
         wish
     }
 
+    /// One actor as text. The path is encoded as in an address. `None`: it is not valid UTF-8, or too long.
+    pub(super) fn of_actor(path: &str) -> Option<Self> {
+        // Only in a query does a plus sign stand for a space.
+        let path = decoded(&path.replace('+', "%2B"));
+        let is_one = path.starts_with('/') && path.len() <= LONGEST;
+        is_one.then(|| Self { focus: Some(path), as_text: true, ..Self::default() })
+    }
+
     /// The page of a group that is to be shown.
     pub(super) fn page(&self, parent: &str, short_type: &str) -> Option<usize> {
         let is_it = |what: &str| {
@@ -81,6 +93,19 @@ impl Wish {
     pub(super) fn shuts(&self, path: &str) -> bool {
         self.shut.iter().any(|shut| shut == path)
     }
+}
+
+/// A path as it is written in an address.
+pub(super) fn encoded(path: &str) -> String {
+    let mut out = String::with_capacity(path.len());
+    for byte in path.bytes() {
+        if byte.is_ascii_alphanumeric() || b"/-_.~".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            _ = write!(out, "%{byte:02X}");
+        }
+    }
+    out
 }
 
 /// The value of a query's field. A value that is not valid UTF-8 counts as empty.
@@ -117,6 +142,20 @@ mod tests {
         assert!(wish.opens("/user/a") && wish.opens("/user/a/b") && wish.opens("/user"));
         assert!(!wish.opens("/user/a/b/c") && !wish.opens("/user/ab"));
         assert_eq!(Wish::of(""), Wish::default());
+    }
+
+    #[test]
+    fn a_path_survives_an_address() {
+        for path in ["/user/gateway", "/", "/user/$a/b c", "/user/+%2F", "/user/\u{1b}[31mö"] {
+            let encoded = encoded(path);
+            assert!(encoded.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'+'), "{encoded}");
+            assert_eq!(Wish::of_actor(&encoded).and_then(|wish| wish.focus).as_deref(), Some(path));
+        }
+        assert_eq!(encoded("/user/a b"), "/user/a%20b");
+        assert_eq!(Wish::of_actor("/a+b").and_then(|wish| wish.focus).as_deref(), Some("/a+b"));
+        for nonsense in ["", "user", "%ff", "/%2", &format!("/{}", "a".repeat(LONGEST))] {
+            assert_eq!(Wish::of_actor(nonsense), None, "{nonsense}");
+        }
     }
 
     #[test]

@@ -110,7 +110,7 @@ fn con_27_the_text_has_what_the_cards_have() {
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert_eq!(view.cards.len(), 4, "{text}");
     for card in &view.cards {
-        for fact in [card.kind.title(), &card.path, &card.says, card.cause.as_deref().unwrap_or("")] {
+        for fact in [card.kind.title(), &card.path, &card.tell(view.now), card.cause.as_deref().unwrap_or("")] {
             assert!(words(&text).contains(&words(fact)), "{fact}\n{text}");
         }
     }

@@ -48,17 +48,18 @@ impl Body {
         Self(Content::Whole(Some(content.into())))
     }
 
-    /// `None`: there are too many streams.
+    /// `None`: there are too many readers.
     pub(super) fn views(shared: &Arc<Shared>, wish: Wish, is_stream: bool) -> Option<Self> {
-        let one_more = |streams| (streams < MOST_STREAMS).then_some(streams + 1);
-        shared.streams.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).ok()?;
-        let mut views = Views { shared: Arc::clone(shared), next: None, is_stream };
-        let outlet = shared.outlet(wish);
-        let mut latest = outlet.latest.subscribe();
-        latest.mark_changed();
-        views.next = Some(after(Reader { _outlet: outlet, latest }));
+        let views = Views::new(shared, wish, is_stream)?;
         Some(Self(Content::Views(Box::new(views))))
     }
+}
+
+/// The first page for a reader. `None`: there are too many readers.
+pub(super) async fn first_page(shared: &Arc<Shared>, wish: Wish) -> Option<Arc<Page>> {
+    let mut views = Views::new(shared, wish, false)?;
+    let (page, _) = views.next.as_mut()?.await?;
+    Some(page)
 }
 
 fn after(mut reader: Reader) -> NextView {
@@ -80,20 +81,32 @@ impl Drop for Views {
 }
 
 impl Views {
+    /// `None`: there are too many readers.
+    fn new(shared: &Arc<Shared>, wish: Wish, is_stream: bool) -> Option<Self> {
+        let one_more = |streams| (streams < MOST_STREAMS).then_some(streams + 1);
+        shared.streams.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).ok()?;
+        let mut views = Self { shared: Arc::clone(shared), next: None, is_stream };
+        let outlet = shared.outlet(wish);
+        let mut latest = outlet.latest.subscribe();
+        latest.mark_changed();
+        views.next = Some(after(Reader { _outlet: outlet, latest }));
+        Some(views)
+    }
+
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         let Some(next) = &mut self.next else { return Poll::Ready(None) };
         let Poll::Ready(found) = next.as_mut().poll(cx) else { return Poll::Pending };
         self.next = None;
         let Some((page, reader)) = found else { return Poll::Ready(None) };
         if !self.is_stream {
-            return Poll::Ready(Some(page.json.clone().into()));
+            return Poll::Ready(Some(page.content.clone().into()));
         }
         if !page.is_last {
             self.next = Some(after(reader));
         }
         // The id is the view's age: a page that is opened between two looks counts on from there.
         let age = page.made.elapsed().as_millis();
-        Poll::Ready(Some(format!("event: view\nid: {age}\ndata: {}\n\n", page.json).into()))
+        Poll::Ready(Some(format!("event: view\nid: {age}\ndata: {}\n\n", page.content).into()))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Answers requests: `/`, `/text`, `/snapshot.json`, `/events`; and `/act`, the only one that changes the system, if it is allowed.
+//! Answers requests: `/`, `/text`, `/text/user/gateway`, `/snapshot.json`, `/events`; and `/act`, the only one that changes the system, if it is allowed.
 //!
 //! Rule 22.7.
 
@@ -25,10 +25,11 @@ use http::header::{
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 
 pub use self::body::Body;
+use self::body::first_page;
 pub(super) use self::listen::Listener;
 use super::running::Shared;
 use super::text::text;
-use super::wish::Wish;
+use super::wish::{Wish, encoded};
 
 const TEXT: &str = "text/plain; charset=utf-8";
 const HTML: &str = "text/html; charset=utf-8";
@@ -48,7 +49,8 @@ impl Service {
         Self { shared }
     }
 
-    /// Answers a request. Two answers have to wait: an action for its body, and the text for a look that is due.
+    /// Answers a request. Three answers have to wait: an action for its body, the text for a look that is due, and the text of an actor
+    /// for a look of its own.
     fn respond<B>(&self, request: Request<B>) -> Answering
     where
         B: http_body::Body + Send + 'static,
@@ -66,12 +68,26 @@ impl Service {
             });
         }
         let answer = self.answer(&request);
-        if request.uri().path() == "/text" && answer.status() == StatusCode::OK {
+        if answer.status() != StatusCode::OK {
+            return Box::pin(async { Ok(answer) });
+        }
+        if request.uri().path() == "/text" {
             let shared = Arc::clone(shared);
             return Box::pin(async move {
                 let latest = shared.fresh().await;
                 let text = text(&shared.system, &latest, latest.age());
+                let worst = latest.cards.first().map_or("/user", |card| &*card.path);
+                let text = format!("{text}\nOne actor: /text{}\n", encoded(worst));
                 Ok(answer.map(|_| Body::whole(text)))
+            });
+        }
+        let actor = request.uri().path().strip_prefix("/text").and_then(Wish::of_actor);
+        if let Some(wish) = actor {
+            let shared = Arc::clone(shared);
+            return Box::pin(async move {
+                let Some(page) = first_page(&shared, wish).await else { return Ok(too_many()) };
+                let status = if page.is_found { StatusCode::OK } else { StatusCode::NOT_FOUND };
+                Ok(response(status, TEXT, Body::whole(page.content.clone())))
             });
         }
         Box::pin(async { Ok(answer) })
@@ -82,7 +98,8 @@ impl Service {
             return plain(refused.status(), refused.text());
         }
         let path = request.uri().path();
-        if !matches!(path, "" | "/" | "/text" | "/snapshot.json" | "/events") {
+        let is_text = path == "/text" || path.starts_with("/text/");
+        if !is_text && !matches!(path, "" | "/" | "/snapshot.json" | "/events") {
             return plain(StatusCode::NOT_FOUND, "There is nothing here. Try / or /text.\n");
         }
         if request.method() != Method::GET && request.method() != Method::HEAD {
@@ -90,20 +107,20 @@ impl Service {
             refusal.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
             return refusal;
         }
+        if is_text && request.uri().query().is_some() {
+            return plain(StatusCode::BAD_REQUEST, "The text takes no query. One actor: /text/user/gateway\n");
+        }
+        if is_text && path != "/text" && path.strip_prefix("/text").and_then(Wish::of_actor).is_none() {
+            return plain(StatusCode::BAD_REQUEST, "This is not the path of an actor: /text/user/gateway\n");
+        }
         self.shared.asked();
-        let too_many = || {
-            plain(
-                StatusCode::SERVICE_UNAVAILABLE,
-                "Too many pages are open: 16 are served at a time. Close one.\n",
-            )
-        };
         let views = |content, is_stream| {
             let wish = Wish::of(request.uri().query().unwrap_or_default());
             let views = Body::views(&self.shared, wish, is_stream);
             views.map_or_else(too_many, |views| response(StatusCode::OK, content, views))
         };
         match path {
-            "/text" => response(StatusCode::OK, TEXT, Body::whole("")),
+            _ if is_text => response(StatusCode::OK, TEXT, Body::whole("")),
             "/snapshot.json" | "/events" if request.method() == Method::HEAD => {
                 let content = if path == "/events" { STREAM } else { JSON };
                 response(StatusCode::OK, content, Body::whole(""))
@@ -113,6 +130,11 @@ impl Service {
             _ => response(StatusCode::OK, HTML, Body::whole(Bytes::from_static(page::PAGE.as_bytes()))),
         }
     }
+}
+
+fn too_many() -> Response<Body> {
+    let text = "Too many pages are open: 16 are served at a time. Close one.\n";
+    plain(StatusCode::SERVICE_UNAVAILABLE, text)
 }
 
 fn plain(status: StatusCode, text: &'static str) -> Response<Body> {
@@ -190,6 +212,13 @@ mod tests {
         for (host, path, status) in [
             ("ops.example.com", "/", 200),
             ("ops.example.com:443", "/text", 200),
+            ("ops.example.com", "/text/user", 200),
+            ("ops.example.com", "/text/", 200),
+            ("ops.example.com", "/text/%75ser/", 200),
+            ("ops.example.com", "/text/user/nobody", 404),
+            ("ops.example.com", "/text/%ff", 400),
+            ("ops.example.com", "/text?search=gateway", 400),
+            ("ops.example.com", "/texts", 404),
             ("ops.example.com", "/snapshot.json", 200),
             ("ops.example.com", "/act", 404),
             ("evil.test", "/", 421),

@@ -1,5 +1,6 @@
 //! Limits, restart loops, escalations and lost messages.
 
+use super::super::super::cards::name;
 use super::*;
 
 /// CON-12.
@@ -17,7 +18,7 @@ fn con_12_near_its_limit_says_what_comes_then() {
     let near = |budget| Sight { budget: Some(budget), ..at(2, "smtp", 7) };
     let says = |budget| {
         let view = look(&mut Collector::default(), 0, &[near(budget)]);
-        view.cards.first().map(|card| (card.kind, card.says.clone()))
+        view.cards.first().map(|card| (card.kind, card.tell(view.now)))
     };
     assert_eq!(says(budget(3, 5, false)), None);
     assert_eq!(
@@ -34,20 +35,17 @@ fn con_12_near_its_limit_says_what_comes_then() {
         )
     );
     let anew = Budget { anew_at: Some(secs(9)), ..budget(5, 5, false) };
-    let full = "5 of 5 restarts in 1 min used. The next failure, if it comes within 9 s, stops it.";
-    assert_eq!(says(anew), said(&format!("{full} Then the count starts anew.")));
+    let full = "5 of 5 restarts in 1 min used. The next failure stops it.";
+    assert_eq!(says(anew), said(&format!("{full} The count starts anew in 9 s.")));
     let unknown = Budget { within: None, slides: true, ..anew };
     assert_eq!(
         says(unknown),
-        said(
-            "5 of 5 restarts used. The next failure, if it comes within 9 s, stops it. Then the oldest of them stops \
-             counting."
-        )
+        said("5 of 5 restarts used. The next failure stops it. The oldest restart stops counting in 9 s.")
     );
     let life = Budget { within: None, ..budget(5, 5, false) };
     assert_eq!(says(life), said("5 of 5 restarts of its life used. The next failure stops it."));
     let slides = Budget { slides: true, ..anew };
-    assert_eq!(says(slides), said(&format!("{full} Then the oldest of them stops counting.")));
+    assert_eq!(says(slides), said(&format!("{full} The oldest restart stops counting in 9 s.")));
 }
 
 /// CON-13, CON-11.
@@ -76,11 +74,14 @@ fn con_11_con_13_a_restart_loop_shows_the_rule_and_the_countdown() {
     let slow = Outcome::Restarting { children: 1, delay: Some(secs(300)) };
     failed(&mut collector, 400, Decision { attempt: 3, ..decision("/user/gateway", 7, slow) });
     let waits = |delays| Sight { state: NodeState::Failed, due: Some(secs(700)), ..endless(delays) };
-    let next = "It is failure 3 in a row; next try in 4 min 50 s.";
-    let view = look(&mut collector, 410, &[waits(false)]);
-    assert!(view.cards[0].says.ends_with(next), "the delay depends on the instance: {:?}", view.cards);
-    let view = look(&mut collector, 410, &[waits(true)]);
-    assert!(view.cards[0].says.contains(&format!("{next} No limit:")), "{:?}", view.cards);
+    let says = |collector: &mut Collector, delays| {
+        let view = look(collector, 410, &[waits(delays)]);
+        view.cards[0].tell(view.now).split_once("It is failure 3 in a row. ").map(|(_, end)| end.to_owned())
+    };
+    let next = "The next try comes in 4 min 50 s.";
+    assert_eq!(says(&mut collector, false).as_deref(), Some(next), "the delay depends on the instance");
+    let endless = format!("No limit: it is tried again after each such failure. {next}");
+    assert_eq!(says(&mut collector, true), Some(endless));
 }
 
 /// CON-15.
@@ -98,7 +99,7 @@ fn con_15_an_escalation_shows_origin_supervisors_and_end() {
     assert_eq!(
         view.cards[0].says,
         "The failure was escalated: /user/pay/gateway/line → /user/pay/gateway → /user/pay. /user stopped /user/pay at \
-         the limit: 1 of 5 restarts used, rule `io::Error`, 1 s ago."
+         the limit: 1 of 5 restarts used, rule `io::Error`."
     );
     assert!(look(&mut collector, 1_000, &[]).cards.is_empty(), "it was more than 15 minutes ago");
     let full = Decision {
@@ -117,13 +118,11 @@ fn con_15_an_escalation_shows_origin_supervisors_and_end() {
             (
                 "/user/office",
                 "reports failed in `track`. The failure was escalated at the limit (5 of 5 restarts used): \
-                 /user/office/reports → /user/office. /user stopped /user/office, with 1 sibling, rule `io::Error`, 0 ms \
-                 ago."
+                 /user/office/reports → /user/office. /user stopped /user/office, with 1 sibling, rule `io::Error`."
             ),
             (
                 "/user/office/reports",
-                "It failed in `track`. /user/office stopped it at the limit: 5 of 5 restarts used, rule `io::Error`, 0 ms \
-                 ago."
+                "It failed in `track`. /user/office stopped it at the limit: 5 of 5 restarts used, rule `io::Error`."
             ),
         ]
     );
@@ -145,7 +144,7 @@ fn ten_lost_messages_within_a_minute_are_a_card() {
     assert_eq!(kinds(&view), [(Kind::MessagesLost, "/user/reports")]);
     assert_eq!(
         view.cards[0].says,
-        "10 dead letters in the last 12 s, 90 % `Track`: the recipient has ended. The last one was 1 s ago. Sent \
+        "10 dead letters, 90 % `Track`: the recipient has ended. The last one was 1 s ago. Sent \
          by /user/till."
     );
     assert!(look(&mut collector, 61, &[]).cards.is_empty());
@@ -296,11 +295,71 @@ fn con_11_a_card_does_not_mix_two_failures() {
     }
     let says = |collector: &mut Collector, seconds, attempt, due| {
         let waits = Sight { state: NodeState::Failed, attempt, due: Some(secs(due)), ..at(2, "gateway", 7) };
-        look(collector, seconds, &[waits]).cards[0].says.clone()
+        look(collector, seconds, &[waits]).cards[0].tell(secs(seconds))
     };
     let text = says(&mut collector, 220, 7, 240);
-    assert!(text.contains("It is failure 7 in a row; next try in 20 s."), "{text}");
+    assert!(text.contains("It is failure 7 in a row. The next try comes in 20 s."), "{text}");
     // The eighth failure has happened, and its event was not read yet.
     let text = says(&mut collector, 239, 8, 269);
-    assert!(text.contains("It is failure 7 in a row; next try in 1 s."), "{text}");
+    assert!(text.contains("It is failure 7 in a row. The next try comes in 1 s."), "{text}");
+}
+
+/// CON-12: no alarm about a limit that the actor cannot reach, because it fails too rarely.
+#[test]
+fn con_12_an_actor_that_fails_too_rarely_to_reach_its_limit_is_not_near_it() {
+    // It failed last at 100 s, after `pace`, and one restart is left: the second failure from now on would be too many.
+    let cards = |pace: u64, slides, anew_at: u64| {
+        let mut collector = Collector::default();
+        for seconds in [100 - 3 * pace, 100 - pace, 100] {
+            failed(&mut collector, seconds, decision("/user/smtp", 7, Outcome::Resumed));
+        }
+        let (within, anew_at) = (Some(secs(60)), Some(secs(anew_at)));
+        let takes = Takes::Supervisor;
+        let budget = Budget { used: 4, of: 5, within, takes, rule: None, anew_at, slides };
+        let view = look(&mut collector, 101, &[Sight { budget: Some(budget), ..at(2, "smtp", 7) }]);
+        view.cards.iter().map(|card| (card.kind, card.tell(view.now))).collect::<Vec<_>>()
+    };
+    let near = "4 of 5 restarts in 1 min used. One restart is left; the failure after it fails /user, and / decides about \
+                that. No other actor is below /user. The count starts anew in ";
+    assert_eq!(cards(10, false, 120), [(Kind::NearLimit, format!("{near}19 s."))]);
+    assert_eq!(cards(10, false, 119), []);
+    assert_eq!(
+        cards(12, true, 110).len(),
+        1,
+        "of a sliding window, five restarts in 60 s are counted all the time"
+    );
+    assert_eq!(cards(13, true, 110), []);
+    // A restart loop has its card in either case.
+    let mut collector = Collector::default();
+    (80..=100).step_by(10).for_each(|at| failed(&mut collector, at, decision("/user/smtp", 7, restarting())));
+    let (within, anew_at) = (Some(secs(60)), Some(secs(110)));
+    let budget = Budget { used: 4, of: 5, within, takes: Takes::Nobody, rule: None, anew_at, slides: false };
+    let view = look(&mut collector, 101, &[Sight { budget: Some(budget), ..at(2, "smtp", 7) }]);
+    let [card] = &view.cards[..] else { panic!("{:?}", view.cards) };
+    assert_eq!((card.title().as_str(), card.near_limit), ("Restart loop", false));
+    let said = card.tell(view.now);
+    let end = "4 of 5 restarts in 1 min used. It does not fail often enough to reach this limit. The count starts anew in 9 s.";
+    assert!(said.ends_with(end), "{said}");
+}
+
+/// Two cards of one kind do not change places at each look, while one overtakes the other.
+#[test]
+fn con_25_cards_keep_their_places_while_their_numbers_grow() {
+    let mut collector = Collector::default();
+    let stuck = |key, name, actor_type, waiting: u32| {
+        // It has taken up one message, and is in it.
+        let (handling, parked, pushed, waiting) = (true, true, waiting + 1, waiting as usize);
+        Sight { handling, parked, pushed, waiting, actor_type, ..at(2, name, key) }
+    };
+    let mut order = |seconds, older, later| {
+        let actors = [stuck(7, "older", "A", older), stuck(8, "later", "B", later)];
+        let view = look(&mut collector, seconds, &actors[..if seconds == 0 { 1 } else { 2 }]);
+        view.cards.iter().map(|card| name(&card.path).to_owned()).collect::<Vec<_>>()
+    };
+    order(0, 10, 0);
+    order(1, 10, 10);
+    assert_eq!(order(7, 20, 30), ["older", "later"]);
+    assert_eq!(order(8, 50, 40), ["older", "later"]);
+    assert_eq!(order(9, 60, 80), ["older", "later"]);
+    assert_eq!(order(10, 70, 700), ["later", "older"], "ten times as many");
 }

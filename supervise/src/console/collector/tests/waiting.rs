@@ -81,7 +81,7 @@ fn con_08_a_chain_of_three_names_its_root() {
     assert_eq!((kinds(&view), view.ill), (vec![(Kind::Stuck, "/user/conn")], 3));
     assert_eq!(
         view.cards[0].says,
-        "In `serve` for 5 s: it waits at an `.await` and holds no thread. Its mailbox is empty. 2 actors wait for its answer: \
+        "In `serve`: it waits at an `.await` and holds no thread. Its mailbox is empty. 2 actors wait for its answer: \
          order → ledger → conn. 5 messages wait behind them, the oldest for about 5 s."
     );
     let mut listing = Listing::default();
@@ -106,7 +106,7 @@ fn con_08_a_circle_is_a_deadlock() {
     assert_eq!(kinds(&view), [(Kind::Deadlock, "/user/a")]);
     assert_eq!(
         view.cards[0].says,
-        "a → b → a: each waits for the answer of the next one, in `serve`, `serve`, for 1 s. 3 messages wait behind \
+        "a → b → a: each waits for the answer of the next one, in `serve`, `serve`. 3 messages wait behind \
          it. 1 other actor waits for them."
     );
     let view = look(&mut collector, 6, &actors);
