@@ -32,9 +32,6 @@ use crate::supervision::{ChildInfo, ChildSpec, RestartType, Strategy};
 /// From then on the field and all its clones reach the child's current incarnation, even after a permanent child was
 /// replaced. A clone may be passed to siblings.
 ///
-/// The field is not the child's ref: [`actor`](Self::actor) gives it. If rustc says that no method of a handler's name was found for
-/// `Child` (E0599), write `self.reader.actor().next_line()` for `self.reader.next_line()`.
-///
 /// This is the code, written by hand, for `#[child(|_| || Reader)] reader: Child<Reader>`:
 ///
 /// ```
@@ -93,7 +90,8 @@ pub struct Child<A> {
     slot: Option<Arc<Declaration<A>>>,
 }
 
-impl<A: Actor> Child<A> {
+// The bounds stand at the methods, so that rustc shows the notes of `Actor` for a type that is not an actor yet.
+impl<A> Child<A> {
     /// The child's ref. An ask to a child that has ended for good resolves with
     /// [`AskError::Stopped`](crate::AskError::Stopped), or with
     /// [`AskError::StoppedByFailure`](crate::AskError::StoppedByFailure) if it ended because of a failure.
@@ -103,7 +101,10 @@ impl<A: Actor> Child<A> {
     /// If the field has not been filled in yet, for example in the parent's factory and in the declarations of
     /// earlier fields. From the parent's `pre_start` on, it is filled in. [`get`](Self::get) does not panic but
     /// returns `None`.
-    pub fn actor(&self) -> RefOf<A> {
+    pub fn actor(&self) -> RefOf<A>
+    where
+        A: Actor,
+    {
         match self.get() {
             Some(actor) => actor,
             None => panic!(
@@ -115,7 +116,10 @@ impl<A: Actor> Child<A> {
     }
 
     /// The child's ref, or `None` before the field has been filled in.
-    pub fn get(&self) -> Option<RefOf<A>> {
+    pub fn get(&self) -> Option<RefOf<A>>
+    where
+        A: Actor,
+    {
         self.slot.as_ref()?.current().clone().map(Into::into)
     }
 }

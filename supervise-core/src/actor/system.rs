@@ -158,7 +158,8 @@ impl ActorSystem {
         Cell::spawn_under(&self.system_guardian(), NewName::MadeUp, props).map(Into::into)
     }
 
-    /// Requests the stop of an actor: it finishes its current message, then stops its children, then itself.
+    /// Requests the stop of one actor: it finishes its current message, then stops its children, then itself. To stop the whole
+    /// system, and wait until it has ended, use [`terminate`](Self::terminate).
     pub fn stop<R: TypedRef>(&self, actor: &R) {
         actor.actor_ref().stop();
     }
