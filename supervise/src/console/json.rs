@@ -2,7 +2,7 @@
 
 use std::fmt::{Display, Write};
 
-use super::cards::Countdown;
+use super::cards::{Card, Countdown};
 use super::collector::{Mention, View};
 use super::detail::{Detail, Policy, Waiting};
 use super::rows::{Listing, Row};
@@ -118,36 +118,7 @@ pub(super) fn json(system: &str, view: &View, listing: &Listing) -> String {
     if let Some(how) = &view.ended {
         out.texts("ended", how);
     }
-    out.key("cards");
-    out.open('[');
-    for card in &view.cards {
-        out.open('{');
-        out.texts("kind", card.kind.word());
-        out.texts("title", card.title());
-        out.numbers("actors", card.actors);
-        out.texts("path", &card.path);
-        out.texts("type", &card.actor_type);
-        out.texts("says", &card.says);
-        if let Some(since) = card.since {
-            out.time("since", since);
-        }
-        if let Some(cause) = &card.cause {
-            out.texts("cause", cause);
-        }
-        if !card.counts.is_empty() {
-            out.key("counts");
-            out.open('[');
-            for Countdown { what, at } in &card.counts {
-                out.open('{');
-                out.texts("what", what);
-                out.time("at", *at);
-                out.close('}');
-            }
-            out.close(']');
-        }
-        out.close('}');
-    }
-    out.close(']');
+    cards(&mut out, &view.cards);
     out.key("mentioned");
     out.open('[');
     for Mention { path, handler, since } in &view.mentioned {
@@ -213,6 +184,39 @@ pub(super) fn json(system: &str, view: &View, listing: &Listing) -> String {
     failures(&mut out, "failures", &view.failures);
     out.close('}');
     out.out
+}
+
+fn cards(out: &mut Writer, cards: &[Card]) {
+    out.key("cards");
+    out.open('[');
+    for card in cards {
+        out.open('{');
+        out.texts("kind", card.kind.word());
+        out.texts("title", card.title());
+        out.numbers("actors", card.actors);
+        out.texts("path", &card.path);
+        out.texts("type", &card.actor_type);
+        out.texts("says", &card.says);
+        if let Some(since) = card.since {
+            out.time("since", since);
+        }
+        if let Some(cause) = &card.cause {
+            out.texts("cause", cause);
+        }
+        if !card.counts.is_empty() {
+            out.key("counts");
+            out.open('[');
+            for Countdown { what, at } in &card.counts {
+                out.open('{');
+                out.texts("what", what);
+                out.time("at", *at);
+                out.close('}');
+            }
+            out.close(']');
+        }
+        out.close('}');
+    }
+    out.close(']');
 }
 
 /// What the timeline shows besides failures and dead letters.

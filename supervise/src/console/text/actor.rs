@@ -27,13 +27,12 @@ pub(in super::super) fn actor(
     out.fill("", "  ", &system_at(system, view));
     seen(&mut out, view, age);
     out.blank();
-    match detail {
-        Some(detail) => runs(&mut out, view, path, detail),
-        None => {
-            out.fill("", "  ", &format!("No actor is at {path}."));
-            if path != "/user" && !path.starts_with("/user/") {
-                out.fill("", "  ", "The actors of the program are below /user.");
-            }
+    if let Some(detail) = detail {
+        runs(&mut out, view, path, detail);
+    } else {
+        out.fill("", "  ", &format!("No actor is at {path}."));
+        if path != "/user" && !path.starts_with("/user/") {
+            out.fill("", "  ", "The actors of the program are below /user.");
         }
     }
     failures(&mut out, "Ended in the last hour, for a failure:", view, &view.ends, path);

@@ -349,7 +349,7 @@ fn con_25_cards_keep_their_places_while_their_numbers_grow() {
     let stuck = |key, name, actor_type, waiting: u32| {
         // It has taken up one message, and is in it.
         let (handling, parked, pushed, waiting) = (true, true, waiting + 1, waiting as usize);
-        Sight { handling, parked, pushed, waiting, actor_type, ..at(2, name, key) }
+        Sight { actor_type, handling, parked, pushed, waiting, ..at(2, name, key) }
     };
     let mut order = |seconds, older, later| {
         let actors = [stuck(7, "older", "A", older), stuck(8, "later", "B", later)];
