@@ -233,8 +233,7 @@ impl Hand {
             path.clone_into(&mut card.path);
             card.near_limit = kind == Kind::RestartLoop && is_near_limit(sight, known.failing);
             let fails = matches!(kind, Kind::RestartLoop | Kind::NearLimit);
-            let limit = sight.budget.filter(|budget| fails && known.may_reach(*budget));
-            card.goes = limit.map(|budget| Goes {
+            card.goes = sight.budget.filter(|_| fails).map(|budget| Goes {
                 key: sight.key,
                 supervisor: known.above,
                 path: path.to_owned(),
@@ -551,22 +550,19 @@ fn near_limit(budget: Budget, known: &Known<'_>) -> String {
         (None, Some(_)) => String::new(),
     };
     let rule = rule.map_or_else(String::new, |rule| format!(" by rule `{rule}`"));
-    let next = if known.may_reach(budget) {
-        let then = match takes {
-            Takes::Supervisor => {
-                format!("fails {}, and {} decides about that", known.supervisor, above(known.supervisor))
-            }
-            Takes::Siblings { .. } | Takes::Nobody => "stops it".to_owned(),
-        };
-        match of.saturating_sub(used) {
-            0 => format!("The next failure {then}."),
-            1 => format!("One restart is left; the failure after it {then}."),
-            more => format!("{more} restarts are left; the failure after them {then}."),
+    let pace = if known.may_reach(budget) { "" } else { ", and at its present pace it does not reach the limit" };
+    let then = match takes {
+        Takes::Supervisor => {
+            format!("fails {}, and {} decides about that", known.supervisor, above(known.supervisor))
         }
-    } else {
-        "It does not fail often enough to reach this limit.".to_owned()
+        Takes::Siblings { .. } | Takes::Nobody => "stops it".to_owned(),
     };
-    format!("{used} of {of} restarts{within} used{rule}. {next}")
+    let next = match of.saturating_sub(used) {
+        0 => format!("The next failure {then}"),
+        1 => format!("One restart is left; the failure after it {then}"),
+        more => format!("{more} restarts are left; the failure after them {then}"),
+    };
+    format!("{used} of {of} restarts{within} used{rule}{pace}. {next}.")
 }
 
 /// What is still to come for an actor with a card.
