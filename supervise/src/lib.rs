@@ -84,6 +84,69 @@ pub use supervise_core::{
     HasOneSpellingForTheTypeInAllRulesAndTheWholeTypeLast, ReportAt, ReportedAt, Ruled, migration_hints,
 };
 
+/// A declared child, as a field of its parent.
+///
+/// ```
+/// use supervise::prelude::*;
+///
+/// #[actor]
+/// struct Reader;
+///
+/// #[actor]
+/// impl Reader {
+///     #[handler]
+///     fn next_line(&self) -> String {
+///         "to be or not to be".to_owned()
+///     }
+/// }
+///
+/// #[actor]
+/// struct Library {
+///     #[child(|_| || Reader)]
+///     reader: Child<Reader>,
+/// }
+///
+/// #[actor]
+/// impl Library {
+///     #[handler]
+///     async fn words(&self) -> Reply<Result<usize, AskError>> {
+///         Reply(self.reader.actor().next_line().await.map(|line| line.split(' ').count()))
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let system = ActorSystem::new("town");
+/// let library = system.spawn("library", || Library { reader: Child::default() })?;
+/// assert_eq!(library.words().await??, 6);
+/// # system.terminate().await;
+/// # Ok(())
+/// # }
+/// ```
+#[doc(inline)]
+pub use supervise_core::Child;
+// Listed in `bounds` only.
+#[doc(hidden)]
+pub use supervise_core::{
+    AwaitedInAnAsyncBlock, Built, ByHand, ByRequest, DecidedBy, Decides, DecidesAll, DecidesFailedStartFrom,
+    DecidesPermanentEndFrom, EscalationsDecidedBy, FailsWith, GivesProps, HandlersOfOneImplBlockDecidedBy,
+    MessageFor, NeverFails, NeverRestarts, Ordinary, SupervisedBy, TaskOutput, TotalTable, Transient,
+    UndeclaredChild, WatchableBy,
+};
+
+/// The traits and types that bounds of public methods name. The attributes implement them, and a program seldom names them.
+///
+/// You meet them in two places: in the signature of a method such as `Context::spawn`, and in a compiler error, which
+/// says what to write. Each of them is also at the root of the crate.
+pub mod bounds {
+    pub use supervise_core::{
+        AwaitedInAnAsyncBlock, Built, ByHand, ByRequest, DecidedBy, Decides, DecidesAll, DecidesFailedStartFrom,
+        DecidesPermanentEndFrom, EscalationsDecidedBy, FailsWith, GivesProps, HandlersOfOneImplBlockDecidedBy,
+        MessageFor, NeverFails, NeverRestarts, Ordinary, SupervisedBy, TaskOutput, TotalTable, Transient,
+        UndeclaredChild, WatchableBy,
+    };
+}
+
 #[cfg(feature = "console")]
 pub mod console;
 #[cfg(feature = "durable")]

@@ -35,8 +35,9 @@ use crate::supervision::{ChildInfo, ChildSpec, RestartType, Strategy};
 /// This is the code, written by hand, for `#[child(|_| || Reader)] reader: Child<Reader>`:
 ///
 /// ```
-/// use supervise_core::{Actor, ActorRef, ActorSystem, Child, ChildSpec, Context, Declare, Failure, Supervisor};
-/// # use supervise_core::{EscalationsDecidedBy, HandlersOfOneImplBlockDecidedBy};
+/// # extern crate supervise_core as supervise;
+/// use supervise::{Actor, ActorRef, ActorSystem, Child, ChildSpec, Context, Declare, Failure, Supervisor};
+/// # use supervise::{EscalationsDecidedBy, HandlersOfOneImplBlockDecidedBy};
 ///
 /// struct Reader;
 /// # impl Supervisor for Reader {

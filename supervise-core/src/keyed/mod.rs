@@ -65,9 +65,10 @@ impl<K: Hash + Eq + Display + Send + Sync + 'static> ChildKey for K {}
 /// [18.4](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-18.4)).
 ///
 /// ```
+/// # extern crate supervise_core as supervise;
 /// use std::time::Duration;
-/// use supervise_core::{Actor, ActorRef, ActorSystem, Children, Context, Failure, Supervisor};
-/// # use supervise_core::{EscalationsDecidedBy, HandlersOfOneImplBlockDecidedBy, ReplyTo, Request};
+/// use supervise::{Actor, ActorRef, ActorSystem, Children, Context, Failure, Supervisor};
+/// # use supervise::{EscalationsDecidedBy, HandlersOfOneImplBlockDecidedBy, ReplyTo, Request};
 ///
 /// struct Session { customer: u64, orders: u32 }
 /// # struct Order(ReplyTo<u32>);

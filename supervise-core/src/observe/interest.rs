@@ -12,7 +12,8 @@ use crate::supervision::Note;
 /// Which events a subscriber wants: [`EventStream::subscribe_to`](crate::EventStream::subscribe_to). `|` joins two.
 ///
 /// ```
-/// use supervise_core::Interest;
+/// # extern crate supervise_core as supervise;
+/// use supervise::Interest;
 ///
 /// let losses = Interest::FAILURES | Interest::DEAD_LETTERS;
 /// assert!(losses.includes(Interest::FAILURES) && !losses.includes(Interest::LIVES));

@@ -13,9 +13,10 @@ use crate::actor::{Actor, Ask, AskError, Request};
 /// all of them fail: then the result is the last error.
 ///
 /// ```
-/// use supervise_core::pattern::first_answer;
-/// # use supervise_core::{Actor, ActorRef, ActorSystem, Context, Failure, ReplyTo, Request, Supervisor};
-/// # use supervise_core::{EscalationsDecidedBy, HandlersOfOneImplBlockDecidedBy};
+/// # extern crate supervise_core as supervise;
+/// use supervise::pattern::first_answer;
+/// # use supervise::{Actor, ActorRef, ActorSystem, Context, Failure, ReplyTo, Request, Supervisor};
+/// # use supervise::{EscalationsDecidedBy, HandlersOfOneImplBlockDecidedBy};
 /// # struct Mirror;
 /// # struct Fetch(ReplyTo<u32>);
 /// # impl Supervisor for Mirror { type Ref = ActorRef<Self>; }

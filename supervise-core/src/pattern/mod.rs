@@ -16,10 +16,11 @@
 //! replies to its asker directly.
 //!
 //! ```
+//! # extern crate supervise_core as supervise;
 //! use std::time::Duration;
-//! use supervise_core::pattern::{BackoffSupervisor, Pool};
-//! use supervise_core::{Actor, ActorRef, ActorSystem, Backoff, Context, Failure, ReplyTo, Request, Supervisor};
-//! # use supervise_core::{EscalationsDecidedBy, HandlersOfOneImplBlockDecidedBy};
+//! use supervise::pattern::{BackoffSupervisor, Pool};
+//! use supervise::{Actor, ActorRef, ActorSystem, Backoff, Context, Failure, ReplyTo, Request, Supervisor};
+//! # use supervise::{EscalationsDecidedBy, HandlersOfOneImplBlockDecidedBy};
 //!
 //! // What `#[actor]` writes for an actor with the one handler `fn double(&self, n: u32) -> u32`, in short.
 //! struct Doubler;

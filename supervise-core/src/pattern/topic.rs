@@ -33,9 +33,10 @@ impl ActorSystem {
 /// the actor's restarts.
 ///
 /// ```
-/// use supervise_core::pattern::Topic;
-/// # use supervise_core::{Actor, ActorRef, ActorSystem, Context, Failure, ReplyTo, Request, Supervisor};
-/// # use supervise_core::{EscalationsDecidedBy, HandlersOfOneImplBlockDecidedBy};
+/// # extern crate supervise_core as supervise;
+/// use supervise::pattern::Topic;
+/// # use supervise::{Actor, ActorRef, ActorSystem, Context, Failure, ReplyTo, Request, Supervisor};
+/// # use supervise::{EscalationsDecidedBy, HandlersOfOneImplBlockDecidedBy};
 ///
 /// #[derive(Clone)]
 /// struct PriceChanged { cents: u32 }

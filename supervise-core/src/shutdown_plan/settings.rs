@@ -15,8 +15,9 @@ pub struct ShutdownSettings {
 }
 
 impl ShutdownSettings {
-    /// The default settings: the predefined phases with a timeout of 5 s each, but 10 s for three of them. The last one
-    /// ends the system, and [`ActorSystem::terminate`](crate::ActorSystem::terminate) runs them all.
+    /// The default settings: the predefined phases with a timeout of 5 s each, but 10 s for
+    /// [`CLUSTER_SHARDING_SHUTDOWN_REGION`](Phase::CLUSTER_SHARDING_SHUTDOWN_REGION), [`CLUSTER_EXITING`](Phase::CLUSTER_EXITING) and
+    /// [`ACTOR_SYSTEM_TERMINATE`](Phase::ACTOR_SYSTEM_TERMINATE). The last one ends the system, and [`ActorSystem::terminate`](crate::ActorSystem::terminate) runs them all.
     pub fn new() -> Self {
         Self {
             phases: Vec::new(),

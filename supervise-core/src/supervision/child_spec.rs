@@ -18,8 +18,9 @@ pub enum RestartType {
 /// One declared child, apart from how it is built.
 ///
 /// ```
+/// # extern crate supervise_core as supervise;
 /// use std::time::Duration;
-/// use supervise_core::{ChildSpec, RestartType};
+/// use supervise::{ChildSpec, RestartType};
 ///
 /// const READER: ChildSpec =
 ///     ChildSpec::new("reader").restart(RestartType::Permanent).stop_timeout(Duration::from_secs(2));

@@ -31,8 +31,9 @@ pub enum Directive {
 /// The terms of one rule: `Restart(max_retries = 5, within = "1m", backoff(..))`.
 ///
 /// ```
+/// # extern crate supervise_core as supervise;
 /// use std::time::Duration;
-/// use supervise_core::{Backoff, Directive, Terms};
+/// use supervise::{Backoff, Directive, Terms};
 ///
 /// let terms = Terms::of_rule(2).max_retries(5).within(Duration::from_secs(60));
 /// assert_eq!(Directive::RestartOn(terms).limit().max_retries, Some(5));

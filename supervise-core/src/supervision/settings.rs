@@ -89,8 +89,9 @@ pub enum LogLevel {
 /// The strategy of a supervisor, without its table.
 ///
 /// ```
+/// # extern crate supervise_core as supervise;
 /// use std::time::Duration;
-/// use supervise_core::Strategy;
+/// use supervise::Strategy;
 ///
 /// let strategy = Strategy::one_for_one().max_retries(10).within(Duration::from_secs(60));
 /// assert_eq!(strategy.limit.max_retries, Some(10));

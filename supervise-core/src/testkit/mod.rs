@@ -93,7 +93,8 @@ pub fn run<T>(test: impl AsyncFnOnce(&TestSystem) -> T) -> T {
 /// `#[test]`:
 ///
 /// ```
-/// use supervise_core::{ActorSystem, testkit};
+/// # extern crate supervise_core as supervise;
+/// use supervise::{ActorSystem, testkit};
 /// use std::time::Duration;
 ///
 /// # /*

@@ -81,7 +81,8 @@ impl<M> std::error::Error for SendError<M> {}
 /// Give the error a variant for it:
 ///
 /// ```
-/// use supervise_core::AskError;
+/// # extern crate supervise_core as supervise;
+/// use supervise::AskError;
 ///
 /// #[derive(Debug, thiserror::Error)]
 /// enum CheckoutError {
@@ -106,8 +107,9 @@ impl<M> std::error::Error for SendError<M> {}
 /// error of the handler (E0308), look inside:
 ///
 /// ```
-/// use supervise_core::AskError;
-/// # use supervise_core::Failure;
+/// # extern crate supervise_core as supervise;
+/// use supervise::AskError;
+/// # use supervise::Failure;
 ///
 /// #[derive(Debug, thiserror::Error)]
 /// #[error("no key {0}")]

@@ -27,10 +27,11 @@ use crate::failure::Failure;
 /// Rule [17.7](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-17.7).
 ///
 /// ```
+/// # extern crate supervise_core as supervise;
 /// use std::io;
 /// use std::time::Duration;
 ///
-/// use supervise_core::{ActorSystem, Task};
+/// use supervise::{ActorSystem, Task};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
