@@ -4,6 +4,7 @@ use std::io::Read;
 use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
 use std::thread;
 use std::time::Instant;
 
@@ -298,5 +299,46 @@ fn con_27_one_actor_has_a_text_of_its_own() {
     assert_eq!((status, &*text), (400, "The text takes no query. One actor: /text/user/gateway\n"));
     let (status, text) = ask("/text");
     assert!(status == 200 && text.ends_with("\nOne actor: /text/user\n"), "{text}");
+    runtime.block_on(system.terminate());
+}
+
+#[actor]
+struct Gate;
+
+#[actor]
+impl Gate {
+    /// Blocks its thread until the other end is dropped.
+    #[handler(sensitive)]
+    fn block(&mut self, until: mpsc::Receiver<()>) {
+        let _closed = until.recv();
+    }
+}
+
+/// CON-06: handlers that block all threads of the runtime leave none for a new task. Rule 22.3.
+#[test]
+fn con_06_a_runtime_without_a_free_thread_is_on_the_page() {
+    let (runtime, system) = system();
+    let console = Console::of(&system).start().unwrap();
+    let (gates, held): (Vec<_>, Vec<_>) = (0..2).map(|_| mpsc::channel::<()>()).unzip();
+    {
+        let _inside = runtime.enter();
+        for (n, until) in held.into_iter().enumerate() {
+            system.spawn(format!("gate-{n}"), || Gate).unwrap().block(until).tell().unwrap();
+        }
+    }
+    let until = |done: &dyn Fn(&str) -> bool| {
+        let began = Instant::now();
+        while !done(&console.text()) {
+            assert!(began.elapsed() < PATIENCE, "{}", console.text());
+            thread::yield_now();
+        }
+    };
+    until(&|text| {
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        words.contains("Short of threads: /user A new task waited ")
+            && words.contains("In a handler and not at an `.await`: gate-0 in `block`, gate-1 in `block`.")
+    });
+    drop(gates);
+    until(&|text| text.contains("All is well"));
     runtime.block_on(system.terminate());
 }

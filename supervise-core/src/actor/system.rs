@@ -180,6 +180,11 @@ impl ActorSystem {
         self.core.now()
     }
 
+    /// The tokio runtime that runs the actors.
+    pub fn runtime(&self) -> &Handle {
+        self.core.runtime()
+    }
+
     /// The store of this system's durable mailboxes: its queues and its quarantine.
     #[cfg(feature = "durable")]
     pub fn store(&self) -> crate::durable::Store {

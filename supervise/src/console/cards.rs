@@ -32,6 +32,7 @@ pub(super) enum Kind {
     Stuck,
     BranchDown,
     RestartLoop,
+    ShortOfThreads,
     MessagesLost,
     FallingBehind,
     SlowStart,
@@ -60,6 +61,7 @@ impl Kind {
             Self::Stuck => "Stuck",
             Self::BranchDown => "Branch down",
             Self::RestartLoop => "Restart loop",
+            Self::ShortOfThreads => "Short of threads",
             Self::FallingBehind => "Falling behind",
             Self::SlowStart => "Slow to start",
             Self::SlowEnd => "Slow to end",
@@ -76,6 +78,7 @@ impl Kind {
             Self::Stuck => "stuck",
             Self::BranchDown => "down",
             Self::RestartLoop => "loop",
+            Self::ShortOfThreads => "threads",
             Self::FallingBehind => "behind",
             Self::SlowStart => "start",
             Self::SlowEnd => "end",
@@ -251,6 +254,7 @@ impl Hand {
         waits: &Waits,
         backlogs: &[Backlog],
         way: &Way,
+        threads: Option<Card>,
         now: Time,
     ) -> Vec<Card> {
         let mut cards: Vec<Card> = self.groups.into_values().collect();
@@ -263,6 +267,7 @@ impl Hand {
         leave_roots(&mut cards, Kind::SlowEnd);
         cards.extend(history.falls.iter().rev().filter(|fall| fall.is_harm()).map(fallen));
         cards.extend(lost(history, now));
+        cards.extend(threads);
         cards.extend(waits.circles.iter().filter_map(|circle| deadlock(circle, waits)));
         cards.sort_by(|a, b| {
             let rank = |card: &Card| (card.kind, !card.near_limit, Reverse(card.weight), card.since);
@@ -348,7 +353,7 @@ fn since(kind: Kind, known: &Known<'_>) -> Option<Time> {
         Kind::FallingBehind => known.behind_since,
         Kind::RestartLoop => Some(failing?.first),
         Kind::NearLimit => Some(failing?.last),
-        Kind::Deadlock | Kind::BranchDown | Kind::MessagesLost => None,
+        Kind::Deadlock | Kind::BranchDown | Kind::MessagesLost | Kind::ShortOfThreads => None,
     }
 }
 
@@ -397,7 +402,7 @@ fn says(kind: Kind, sight: &Sight<'_>, known: &Known<'_>) -> String {
             let says = sight.budget.map_or_else(String::new, |budget| near_limit(budget, known));
             says + &mailbox(sight, known)
         }
-        Kind::Deadlock | Kind::BranchDown | Kind::MessagesLost => String::new(),
+        Kind::Deadlock | Kind::BranchDown | Kind::MessagesLost | Kind::ShortOfThreads => String::new(),
     }
 }
 

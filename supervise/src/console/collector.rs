@@ -12,6 +12,7 @@ use super::detail::Detail;
 use super::failing::Failures;
 use super::history::{Fall, History};
 use super::marks::Marks;
+use super::pulse::{Handlers, Threads};
 use super::rows::{Listing, Shown, rate};
 use super::sight::{Decision, Happening, Intervened, Sight, Time};
 use super::waits::{LINK, Link, Waits};
@@ -35,6 +36,7 @@ pub(super) struct Collector {
     waits: Waits,
     /// The mailboxes that fell behind at the last look.
     backlogs: Backlogs,
+    threads: Threads,
     /// How many messages all actors together had handled at the last look.
     handled_in_all: u64,
     looked: Option<Time>,
@@ -51,6 +53,7 @@ pub(super) struct Look<'c> {
     is_glance: bool,
     waits: Waits,
     backlogs: Backlogs,
+    handlers: Handlers,
     now: Time,
     handled: u64,
     longest: Option<Time>,
@@ -149,6 +152,11 @@ impl Collector {
         }
     }
 
+    /// Notes how long a task waited for a thread, before a look.
+    pub(super) fn beat(&mut self, waited: Option<Duration>, now: Time) {
+        self.threads.note(waited, now);
+    }
+
     pub(super) fn look<'c>(&'c mut self, now: Time, listings: &'c mut [Listing]) -> Look<'c> {
         self.history.forget(now);
         self.marks.begin();
@@ -168,6 +176,7 @@ impl Collector {
             is_glance,
             waits: Waits::default(),
             backlogs: Backlogs::default(),
+            handlers: Handlers::default(),
             now,
             handled: 0,
             longest: None,
@@ -184,6 +193,7 @@ impl Look<'_> {
     pub(super) fn see(&mut self, sight: &Sight<'_>) -> Shown {
         self.way.go_to(sight);
         self.handled += u64::from(sight.handled());
+        self.handlers.see(sight, self.way.path());
         let Self { collector, now, .. } = self;
         let Collector { marks, failures, waits, backlogs, .. } = &mut **collector;
         let now = *now;
@@ -294,6 +304,7 @@ impl Look<'_> {
             is_glance,
             mut waits,
             backlogs,
+            handlers,
             now,
             handled,
             longest,
@@ -322,7 +333,8 @@ impl Look<'_> {
         collector.backlogs = backlogs;
         let history = &collector.history;
         let (ill, unwell, hidden) = (hand.ill, hand.unwell.clone(), hand.hidden());
-        let mut cards = hand.play(history, &collector.waits, collector.backlogs.longest(), &way, now);
+        let threads = collector.threads.card(&handlers);
+        let mut cards = hand.play(history, &collector.waits, collector.backlogs.longest(), &way, threads, now);
         let down = cards.iter().filter(|card| card.kind == Kind::BranchDown).count();
         let more_cards = cards.len().saturating_sub(MOST_CARDS);
         cards.truncate(MOST_CARDS);

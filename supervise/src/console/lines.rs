@@ -177,6 +177,7 @@ fn problem(kind: Kind, lasts: Duration, again: bool) -> String {
         Kind::SlowEnd => "stopping",
         Kind::NearLimit => "near its limit",
         Kind::RestartLoop => "in a restart loop",
+        Kind::ShortOfThreads => "short of threads",
         Kind::MessagesLost => "losing messages",
         Kind::BranchDown => "down",
     };
@@ -198,6 +199,7 @@ fn end(kind: Kind) -> &'static str {
         Kind::SlowEnd => "is no longer stopping",
         Kind::NearLimit => "is no longer near its limit",
         Kind::RestartLoop => "is no longer in a restart loop",
+        Kind::ShortOfThreads => "is no longer short of threads",
         Kind::MessagesLost => "no longer loses messages",
         Kind::BranchDown => "is no longer down",
     }

@@ -10,6 +10,7 @@ use super::collector::{Collector, Look, View};
 use super::detail::Chooser;
 #[cfg(feature = "tracing")]
 use super::lines::{Lines, say};
+use super::pulse::Pulse;
 use super::rows::Listing;
 use super::sight::{Happening, Sight};
 use super::text::text;
@@ -22,6 +23,7 @@ pub struct Watch {
     system: ActorSystem,
     events: Events,
     collector: Collector,
+    pulse: Pulse,
     texts: bool,
     view: View,
     #[cfg(feature = "tracing")]
@@ -35,6 +37,7 @@ impl Watch {
             system: system.clone(),
             events,
             collector: Collector::default(),
+            pulse: Pulse::default(),
             texts,
             view: View::default(),
             #[cfg(feature = "tracing")]
@@ -58,6 +61,7 @@ impl Watch {
             self.happened(event);
         }
         let (began, clock) = (Instant::now(), SystemTime::now());
+        self.collector.beat(self.pulse.beat(self.system.runtime()), self.system.uptime());
         let look = self.collector.look(self.system.uptime(), listings);
         if let (Some(view), runs) = walk(&self.system, look) {
             self.view = View { began: Some(began), clock: Some(clock), took: began.elapsed(), ..view };

@@ -278,3 +278,21 @@ fn con_06_since_when_an_actor_falls_behind_does_not_move() {
     }
     assert!(since.len() > 70 && since.iter().all(|at| *at == Some(Duration::ZERO)), "{since:?}");
 }
+
+/// Rule 22.3: the tasks of three looks in a row were late.
+#[test]
+fn con_06_a_runtime_without_a_free_thread_has_a_card() {
+    let mut collector = Collector::default();
+    let mut cards = |seconds, waited| {
+        collector.beat(Some(Duration::from_millis(waited)), secs(seconds));
+        let runs = Sight { handling: true, pushed: u32::try_from(seconds).unwrap(), ..at(2, "worker", 7) };
+        let waits = Sight { parked: true, ..Sight { key: 8, ..runs.clone() } };
+        let view = look(&mut collector, seconds, &[runs, waits]);
+        view.cards.iter().map(|card| (card.kind, card.since, card.tell(view.now))).collect::<Vec<_>>()
+    };
+    assert!([(10, 400), (11, 249), (12, 300), (13, 500)].iter().all(|&(at, waited)| cards(at, waited).is_empty()));
+    let says = "A new task waited 480 ms for a thread of the runtime. In a handler and not at an `.await`: worker in `serve`.";
+    let since = Some(Duration::from_millis(11_700));
+    assert_eq!(cards(14, 480), [(Kind::ShortOfThreads, since, says.to_owned())]);
+    assert_eq!(cards(15, 0), []);
+}
