@@ -19,7 +19,7 @@ const MOST: usize = 16_384;
 const ARRIVALS: usize = 64;
 
 /// What is known about one busy actor.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Mark {
     /// The last look that found it.
     look: u64,
@@ -83,7 +83,7 @@ impl Mark {
 }
 
 /// When the messages that still wait arrived.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Arrivals(VecDeque<Arrival>);
 
 #[derive(Debug, Clone, Copy)]
@@ -127,6 +127,10 @@ fn is_after(number: u32, other: u32) -> bool {
     (1..=u32::MAX / 2).contains(&number.wrapping_sub(other))
 }
 
+fn is_idle(sight: &Sight<'_>) -> bool {
+    sight.state == NodeState::Running && !sight.handling && sight.waiting == 0
+}
+
 /// The marks of all busy actors.
 #[derive(Debug, Default)]
 pub(super) struct Marks {
@@ -146,7 +150,7 @@ impl Marks {
 
     /// Returns the actor's mark. `None` if it is not busy, or if too many actors are busy.
     pub(super) fn see(&mut self, sight: &Sight<'_>, now: Time) -> Option<&Mark> {
-        if sight.state == NodeState::Running && !sight.handling && sight.waiting == 0 {
+        if is_idle(sight) {
             return None;
         }
         if self.of.len() >= MOST && !self.of.contains_key(&sight.key) {
@@ -159,9 +163,15 @@ impl Marks {
         Some(mark)
     }
 
-    /// The mark of an actor, as the last look left it.
-    pub(super) fn of(&self, key: u64) -> Option<&Mark> {
-        self.of.get(&key)
+    /// The mark that a look would leave now. Remembers nothing.
+    pub(super) fn peek(&self, sight: &Sight<'_>, now: Time) -> Option<Mark> {
+        if is_idle(sight) {
+            return None;
+        }
+        let mut mark = self.of.get(&sight.key)?.clone();
+        let grew = mark.grew;
+        mark.see(sight, self.before, now);
+        Some(Mark { grew, ..mark })
     }
 
     /// Forgets the actors that the look did not find busy.

@@ -296,7 +296,7 @@ fn con_27_one_actor_has_a_text_of_its_own() {
     let (status, text) = ask("/text/desk");
     assert!(status == 404 && text.contains("No actor is at /desk.\nThe actors of the program are below /user."));
     let (status, text) = ask("/text?user/desk");
-    assert_eq!((status, &*text), (400, "The text takes no query. One actor: /text/user/gateway\n"));
+    assert_eq!((status, &*text), (400, "The text takes no query. One actor: /text/user\n"));
     let (status, text) = ask("/text");
     assert!(status == 200 && text.ends_with("\nOne actor: /text/user\n"), "{text}");
     runtime.block_on(system.terminate());

@@ -108,10 +108,9 @@ pub(super) struct Card {
     pub(super) subject: String,
     /// The time since which the actor has had the problem, if that is known.
     pub(super) since: Option<Time>,
-    /// Sentences with the numbers that matter, other than `since` and `counts`. They contain no text of the user.
+    /// Sentences with the numbers that matter, other than `since` and `moments`. They contain no text of the user.
     pub(super) says: String,
-    /// What is still to come, and when.
-    pub(super) counts: Vec<Countdown>,
+    pub(super) moments: Vec<Moment>,
     /// The text of the failure, if there is one.
     pub(super) cause: Option<String>,
     /// Of two cards of one kind, the heavier one comes first. See [`magnitude`].
@@ -122,26 +121,38 @@ pub(super) struct Card {
     pub(super) goes: Option<Goes>,
 }
 
-/// Something that is still to come. The page counts down between two looks.
+/// Something that happened, or is still to come. The page counts on between two looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Countdown {
-    /// What happens then: `The next try comes`.
+pub(super) struct Moment {
+    /// What happens then: `The next try comes`, `The last one was`.
     pub(super) what: &'static str,
     pub(super) at: Time,
+    pub(super) is_past: bool,
 }
 
-impl Countdown {
+impl Moment {
     /// When fewer restarts are used of this limit, if nothing fails until then.
     pub(super) fn of(budget: Budget) -> Option<Self> {
         let what = if budget.slides { "The oldest restart stops counting" } else { "The count starts anew" };
-        budget.anew_at.map(|at| Self { what, at })
+        budget.anew_at.map(|at| Self::soon(what, at))
     }
 
-    /// `The next try comes in 3 s.`
+    pub(super) fn soon(what: &'static str, at: Time) -> Self {
+        Self { what, at, is_past: false }
+    }
+
+    /// The last failure, or the last message that was lost.
+    pub(super) fn last(at: Time) -> Self {
+        Self { what: "The last one was", at, is_past: true }
+    }
+
+    /// `The next try comes in 3 s.`, `The last one was 3 s ago.`
     pub(super) fn tell(self, now: Time) -> String {
-        match self.at.saturating_sub(now) {
-            Duration::ZERO => format!("{} now.", self.what),
-            left => format!("{} in {}.", self.what, Span(left)),
+        let Self { what, at, is_past } = self;
+        match at.saturating_sub(now) {
+            _ if is_past => format!("{what} {} ago.", Span(now.saturating_sub(at))),
+            Duration::ZERO => format!("{what} now."),
+            left => format!("{what} in {}.", Span(left)),
         }
     }
 }
@@ -149,8 +160,8 @@ impl Countdown {
 impl Card {
     /// The sentences with those about what is still to come.
     pub(super) fn tell(&self, now: Time) -> String {
-        let counts = self.counts.iter().map(|count| format!(" {}", count.tell(now)));
-        std::iter::once(self.says.clone()).chain(counts).collect()
+        let moments = self.moments.iter().map(|moment| format!(" {}", moment.tell(now)));
+        std::iter::once(self.says.clone()).chain(moments).collect()
     }
 
     pub(super) fn title(&self) -> String {
@@ -219,7 +230,7 @@ impl Hand {
             subject: subject(sight.actor_type, code),
             since: None,
             says: String::new(),
-            counts: Vec::new(),
+            moments: Vec::new(),
             cause: None,
             weight: 0,
             near_limit: false,
@@ -228,7 +239,7 @@ impl Hand {
         card.actors += 1;
         if card.actors == 1 || weight > card.weight {
             card.says = says(kind, sight, known);
-            card.counts = counts(kind, sight, known.failing);
+            card.moments = moments(kind, sight, known.failing);
             card.since = since(kind, known);
             card.cause = (kind == Kind::RestartLoop || kind == Kind::NearLimit)
                 .then(|| known.failing.map(|failing| failing.decision.text.clone()))
@@ -463,7 +474,7 @@ fn deadlock(circle: &[u64], waits: &Waits) -> Option<Card> {
         subject: first.path.to_string(),
         since: Some(since),
         says,
-        counts: Vec::new(),
+        moments: Vec::new(),
         cause: None,
         weight: magnitude((messages + behind) as u64),
         near_limit: false,
@@ -524,9 +535,9 @@ fn restart_loop(failing: &Failing, sight: &Sight<'_>, known: &Known<'_>) -> Stri
     let within = last.saturating_sub(*first).max(Duration::from_secs(1));
     let during = decision.during.map_or_else(String::new, |during| format!(" in `{during}`"));
     let rule = decision.rule.map_or_else(String::new, |rule| format!(", rule `{rule}`"));
-    let last = match failing.next_try(sight) {
+    let in_a_row = match failing.next_try(sight) {
         Some(_) => format!(" It is failure {} in a row.", decision.attempt),
-        None => format!(" The last one was {} ago.", Span(known.now.saturating_sub(*last))),
+        None => String::new(),
     };
     let delayed = matches!(decision.outcome, Outcome::Restarting { delay: Some(_), .. });
     let then = match (sight.budget, sight.endless) {
@@ -537,7 +548,7 @@ fn restart_loop(failing: &Failing, sight: &Sight<'_>, known: &Known<'_>) -> Stri
         (None, _) => String::new(),
     };
     format!(
-        "Failed {} in {}{during}. {} decides{rule}: {}.{last}{then}",
+        "Failed {} in {}{during}. {} decides{rule}: {}.{in_a_row}{then}",
         if *failures == 1 { "once".to_owned() } else { format!("{} times", Count(*failures)) },
         Span(within),
         known.supervisor,
@@ -555,6 +566,9 @@ fn near_limit(budget: Budget, known: &Known<'_>) -> String {
         (None, Some(_)) => String::new(),
     };
     let rule = rule.map_or_else(String::new, |rule| format!(" by rule `{rule}`"));
+    if used == 0 {
+        return format!("No restart of {of}{within} is used{rule}: the count has just started anew.");
+    }
     let pace = if known.may_reach(budget) { "" } else { ", and at its present pace it does not reach the limit" };
     let then = match takes {
         Takes::Supervisor => {
@@ -570,12 +584,14 @@ fn near_limit(budget: Budget, known: &Known<'_>) -> String {
     format!("{used} of {of} restarts{within} used{rule}{pace}. {next}.")
 }
 
-/// What is still to come for an actor with a card.
-fn counts(kind: Kind, sight: &Sight<'_>, failing: Option<&Failing>) -> Vec<Countdown> {
+/// What else happened, or is still to come, for an actor that fails.
+fn moments(kind: Kind, sight: &Sight<'_>, failing: Option<&Failing>) -> Vec<Moment> {
+    let of_loop = failing.filter(|_| kind == Kind::RestartLoop).map(|failing| match failing.next_try(sight) {
+        Some(at) => Moment::soon("The next try comes", at),
+        None => Moment::last(failing.last),
+    });
     let fails = matches!(kind, Kind::RestartLoop | Kind::NearLimit);
-    let next_try = failing.filter(|_| kind == Kind::RestartLoop).and_then(|failing| failing.next_try(sight));
-    let next_try = next_try.map(|at| Countdown { what: "The next try comes", at });
-    next_try.into_iter().chain(sight.budget.filter(|_| fails).and_then(Countdown::of)).collect()
+    of_loop.into_iter().chain(sight.budget.filter(|_| fails).and_then(Moment::of)).collect()
 }
 
 /// The path of the supervisor of this actor.

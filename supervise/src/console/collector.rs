@@ -37,6 +37,8 @@ pub(super) struct Collector {
     /// The mailboxes that fell behind at the last look.
     backlogs: Backlogs,
     threads: Threads,
+    /// How many messages all actors together handled in a second, between the last two looks.
+    per_second: f64,
     /// How many messages all actors together had handled at the last look.
     handled_in_all: u64,
     looked: Option<Time>,
@@ -163,7 +165,7 @@ impl Collector {
         self.begin(now, listings, false)
     }
 
-    /// Begins a look for these listings only. It changes nothing else.
+    /// Begins a look that is not remembered, for readers who want to see the system between two looks.
     pub(super) fn glance<'c>(&'c mut self, now: Time, listings: &'c mut [Listing]) -> Look<'c> {
         self.begin(now, listings, true)
     }
@@ -197,7 +199,8 @@ impl Look<'_> {
         let Self { collector, now, .. } = self;
         let Collector { marks, failures, waits, backlogs, .. } = &mut **collector;
         let now = *now;
-        let mark = if self.is_glance { marks.of(sight.key) } else { marks.see(sight, now) };
+        let peeked = if self.is_glance { marks.peek(sight, now) } else { None };
+        let mark = if self.is_glance { peeked.as_ref() } else { marks.see(sight, now) };
         let failing = failures.of(sight.key);
         let ailments = ailments(sight, mark, failing, waits, now);
         let kind = ailments.worst;
@@ -296,8 +299,8 @@ impl Look<'_> {
         }
     }
 
-    /// Ends the look, and returns what all looks and events so far show. `None`: it was a glance.
-    pub(super) fn close(self) -> Option<View> {
+    /// Ends the look, and returns what all looks and events so far show.
+    pub(super) fn close(self) -> View {
         let Self {
             collector,
             listings,
@@ -321,26 +324,23 @@ impl Look<'_> {
         for detail in listings.iter_mut().filter_map(|listing| listing.detail.as_mut()) {
             detail.complete(&waits);
         }
-        if is_glance {
-            return None;
+        if !is_glance {
+            let seconds = collector.looked.map_or(0.0, |looked| now.saturating_sub(looked).as_secs_f64());
+            collector.per_second = rate(handled.saturating_sub(collector.handled_in_all), seconds);
+            collector.handled_in_all = handled;
+            collector.looked = Some(now);
+            collector.marks.end(now);
         }
-        let seconds = collector.looked.map_or(0.0, |looked| now.saturating_sub(looked).as_secs_f64());
-        let per_second = rate(handled.saturating_sub(collector.handled_in_all), seconds);
-        collector.handled_in_all = handled;
-        collector.looked = Some(now);
-        collector.marks.end(now);
-        collector.waits = waits;
-        collector.backlogs = backlogs;
         let history = &collector.history;
         let (ill, unwell, hidden) = (hand.ill, hand.unwell.clone(), hand.hidden());
         let threads = collector.threads.card(&handlers);
-        let mut cards = hand.play(history, &collector.waits, collector.backlogs.longest(), &way, threads, now);
+        let mut cards = hand.play(history, &waits, backlogs.longest(), &way, threads, now);
         let down = cards.iter().filter(|card| card.kind == Kind::BranchDown).count();
         let more_cards = cards.len().saturating_sub(MOST_CARDS);
         cards.truncate(MOST_CARDS);
         let is_stuck = cards.iter().any(|card| card.kind == Kind::Stuck);
         let newest = history.failures.len().saturating_sub(MOST_FAILURES);
-        Some(View {
+        let view = View {
             now,
             actors: way.actors,
             ill,
@@ -348,9 +348,9 @@ impl Look<'_> {
             unwell,
             hidden,
             longest,
-            per_second,
+            per_second: collector.per_second,
             cards,
-            backlogs: collector.backlogs.longest().to_vec(),
+            backlogs: backlogs.longest().to_vec(),
             mentioned: if is_stuck { mentioned } else { Vec::new() },
             held,
             more_cards,
@@ -362,7 +362,11 @@ impl Look<'_> {
             missed: history.missed,
             unfollowed: collector.marks.unfollowed,
             ..View::default()
-        })
+        };
+        if !is_glance {
+            (collector.waits, collector.backlogs) = (waits, backlogs);
+        }
+        view
     }
 }
 

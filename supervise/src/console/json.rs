@@ -2,7 +2,7 @@
 
 use std::fmt::{Display, Write};
 
-use super::cards::{Card, Countdown};
+use super::cards::{Card, Moment};
 use super::collector::{Mention, View};
 use super::detail::{Detail, Policy, Waiting};
 use super::rows::{Listing, Row};
@@ -203,13 +203,16 @@ fn cards(out: &mut Writer, cards: &[Card]) {
         if let Some(cause) = &card.cause {
             out.texts("cause", cause);
         }
-        if !card.counts.is_empty() {
-            out.key("counts");
+        if !card.moments.is_empty() {
+            out.key("moments");
             out.open('[');
-            for Countdown { what, at } in &card.counts {
+            for Moment { what, at, is_past } in &card.moments {
                 out.open('{');
                 out.texts("what", what);
                 out.time("at", *at);
+                if *is_past {
+                    out.numbers("is_past", true);
+                }
                 out.close('}');
             }
             out.close(']');

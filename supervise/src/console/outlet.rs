@@ -1,23 +1,23 @@
 //! Hands the last view to the readers. It is written once for all readers with the same wish.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
 use super::collector::View;
 use super::json::json;
 use super::rows::Listing;
-use super::text::actor;
+use super::text::{actor, text};
 use super::watch::Watch;
-use super::wish::Wish;
+use super::wish::{Wish, encoded};
 
 /// What readers with the same wish get: a view as JSON, or one actor as text.
 #[derive(Debug)]
 pub(super) struct Page {
     pub(super) content: String,
     pub(super) made: Instant,
-    /// Whether the actor that the readers chose was there.
+    /// Whether the actor that the readers chose was there, if they chose one.
     pub(super) is_found: bool,
     /// Whether the system has ended, so that this is the last page.
     pub(super) is_last: bool,
@@ -27,12 +27,20 @@ impl Page {
     fn new(system: &str, view: &View, listing: &Listing) -> Self {
         let Listing { wish, detail, .. } = listing;
         let content = match &wish.focus {
-            Some(path) if wish.as_text => actor(system, view, view.age(), path, detail.as_ref()),
-            _ => json(system, view, listing),
+            _ if !wish.as_text => json(system, view, listing),
+            Some(path) => actor(system, view, view.age(), path, detail.as_ref()),
+            None => format!("{}\n{}\n", text(system, view, view.age()), one_actor(view)),
         };
-        let (is_found, is_last) = (detail.is_some(), view.ended.is_some());
+        let is_found = detail.is_some() || wish.focus.is_none();
+        let is_last = view.ended.is_some();
         Self { content, made: Instant::now(), is_found, is_last }
     }
+}
+
+/// Where to read about one actor: the one that needs attention most.
+fn one_actor(view: &View) -> String {
+    let worst = view.cards.first().map_or("/user", |card| &*card.path);
+    format!("One actor: /text{}", encoded(worst))
 }
 
 /// The last page for the readers with the same wish. It is dropped with the last of these readers.
@@ -138,11 +146,10 @@ impl Readers {
         &mut self.listings
     }
 
-    /// Takes a look for readers that wait for their first view.
-    pub(super) fn glance(&mut self, watch: &mut Watch, system: &str, view: &View) {
-        watch.glance_for(&mut self.listings);
-        let (now, began, clock) = (watch.system().uptime(), Some(Instant::now()), Some(SystemTime::now()));
-        self.tell(system, &View { now, began, clock, ..view.clone() });
+    /// Shows the system to readers that wait for their first view.
+    pub(super) fn glance(&mut self, watch: &mut Watch, system: &str, interval: Duration) {
+        let view = watch.glance_for(&mut self.listings);
+        self.tell(system, &View { interval, ..view });
     }
 
     /// Gives each reader what it sees of a view.

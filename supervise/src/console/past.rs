@@ -4,10 +4,10 @@
 
 use supervise_core::Outcome;
 
-use super::cards::{Card, Kind, magnitude, name};
+use super::cards::{Card, Kind, Moment, magnitude, name};
 use super::history::{Fall, History, Losing};
 use super::sight::Time;
-use super::words::{Span, and_others, count, outcome, reason, so_many, some_of};
+use super::words::{and_others, count, outcome, reason, so_many, some_of};
 
 pub(super) fn fallen(fall: &Fall) -> Card {
     let used = fall.used.map(|(used, of)| format!("{used} of {of} restarts used"));
@@ -48,7 +48,7 @@ pub(super) fn fallen(fall: &Fall) -> Card {
         actor_type: String::new(),
         since: Some(fall.at),
         says,
-        counts: Vec::new(),
+        moments: Vec::new(),
         cause: Some(fall.text.clone()),
         // The later end comes first.
         weight: fall.at.as_secs(),
@@ -68,7 +68,7 @@ fn sent_by(losing: &Losing) -> String {
 }
 
 pub(super) fn lost(history: &History, now: Time) -> Vec<Card> {
-    let card = |path: String, actors, letters, first, says| Card {
+    let card = |path: String, actors, letters, first, last, says| Card {
         kind: Kind::MessagesLost,
         actors,
         subject: path.clone(),
@@ -76,13 +76,12 @@ pub(super) fn lost(history: &History, now: Time) -> Vec<Card> {
         actor_type: String::new(),
         since: Some(first),
         says,
-        counts: Vec::new(),
+        moments: vec![Moment::last(last)],
         cause: None,
         weight: magnitude(letters),
         near_limit: false,
         goes: None,
     };
-    let since = |first: Time| Span(now.saturating_sub(first));
     let mut cards: Vec<Card> = history
         .losing
         .iter()
@@ -90,13 +89,12 @@ pub(super) fn lost(history: &History, now: Time) -> Vec<Card> {
         .map(|losing| {
             let (kind, share) = losing.mostly();
             let says = format!(
-                "{}, {share} % `{kind}`: {}. The last one was {} ago.{}",
+                "{}, {share} % `{kind}`: {}.{}",
                 so_many(losing.letters, "dead letter"),
                 reason(losing.reason),
-                since(losing.last),
                 sent_by(losing)
             );
-            card(losing.recipient.clone(), 1, losing.letters, losing.first, says)
+            card(losing.recipient.clone(), 1, losing.letters, losing.first, losing.last, says)
         })
         .collect();
     if cards.is_empty()
@@ -112,7 +110,7 @@ pub(super) fn lost(history: &History, now: Time) -> Vec<Card> {
             count(history.losing.len()),
             reason(last.reason)
         );
-        cards.push(card(last.recipient.clone(), history.losing.len(), letters, first, says));
+        cards.push(card(last.recipient.clone(), history.losing.len(), letters, first, last.last, says));
     }
     cards
 }

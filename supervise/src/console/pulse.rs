@@ -87,7 +87,7 @@ impl Threads {
             subject: String::new(),
             since: Some(self.since),
             says: format!("A new task waited {} for a thread of the runtime.{whom}", Span(self.waited)),
-            counts: Vec::new(),
+            moments: Vec::new(),
             cause: None,
             weight: 0,
             near_limit: false,

@@ -154,7 +154,10 @@ impl Listing {
 
     /// Records an actor. An actor is recorded before its children.
     pub(super) fn see(&mut self, sight: &Sight<'_>, path: &str, shown: &Shown) {
-        self.rows.see(&self.wish, sight, path, shown);
+        // A text has no lines.
+        if !self.wish.as_text {
+            self.rows.see(&self.wish, sight, path, shown);
+        }
     }
 
     /// The look has ended. `is_look`: rates are counted from it.

@@ -21,7 +21,7 @@ use super::actions::Actions;
 use super::collector::View;
 use super::outlet::{Outlet, Outlets, Readers};
 use super::server::{Listener, Service};
-use super::text::{FRESH, text};
+use super::text::text;
 use super::watch::Watch;
 use super::wish::Wish;
 
@@ -54,8 +54,6 @@ pub(super) struct Shared {
     /// Whether there was a request since the last look.
     asked: AtomicBool,
     wake: Notify,
-    /// Tells those who ask for the text that there is a new look, or that none comes soon.
-    answered: Notify,
     stopped: AtomicBool,
 }
 
@@ -71,19 +69,6 @@ impl Shared {
             std::mem::replace(&mut *self.latest.lock().unwrap_or_else(PoisonError::into_inner), Arc::clone(&view));
         drop(former);
         view
-    }
-
-    /// What the last look found. If it is older than a second, a look is taken first, unless looks take so long that none is due.
-    pub(super) async fn fresh(&self) -> Arc<View> {
-        let mut answered = pin!(self.answered.notified());
-        answered.as_mut().enable();
-        self.asked();
-        let latest = self.latest();
-        if latest.age() < FRESH || latest.ended.is_some() || self.stopped.load(Ordering::Relaxed) {
-            return latest;
-        }
-        answered.await;
-        self.latest()
     }
 
     /// The outlet for the readers with this wish. If it is new, its first page comes soon.
@@ -161,7 +146,6 @@ pub(super) fn start(console: Console, listener: Listener) -> io::Result<Running>
         streams: AtomicUsize::new(0),
         asked: AtomicBool::new(false),
         wake: Notify::new(),
-        answered: Notify::new(),
         stopped: AtomicBool::new(false),
     });
     let address = listener.address();
@@ -175,7 +159,6 @@ pub(super) fn start(console: Console, listener: Listener) -> io::Result<Running>
             }
             keep_watching(watch, &here).await;
             here.stopped.store(true, Ordering::Relaxed);
-            here.answered.notify_waiters();
             sleep(LAST_WORDS).await;
         });
     })?;
@@ -216,13 +199,10 @@ async fn keep_watching(mut watch: Watch, shared: &Shared) {
                 shared.asked.store(false, Ordering::Relaxed);
                 asked_at = Some(Instant::now());
                 readers.update(&shared.outlets);
-                if looked.elapsed() + FRESH < self::interval(true, watch.view().took) {
-                    shared.answered.notify_waiters();
-                }
             }
             Next::Look if Instant::now() < look_at => {
                 let began = Instant::now();
-                readers.glance(&mut watch, &shared.system, &shared.latest());
+                readers.glance(&mut watch, &shared.system, interval);
                 glances.took(began, began.elapsed());
             }
             Next::Look => {
@@ -230,7 +210,6 @@ async fn keep_watching(mut watch: Watch, shared: &Shared) {
                 watch.look_for(readers.listings());
                 looked = Instant::now();
                 let view = shared.found(View { interval, ..watch.view().clone() });
-                shared.answered.notify_waiters();
                 readers.tell(&shared.system, &view);
             }
         }
@@ -299,21 +278,6 @@ async fn how_it_ended(system: &ActorSystem) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Rule 22.4: a request for the text waits for a look that is due.
-    #[tokio::test]
-    async fn the_text_waits_for_a_look_that_is_due() {
-        let system = ActorSystem::new("shop");
-        let console = Console::of(&system).start().expect("a thread");
-        let old = Instant::now().into_std().checked_sub(FRESH * 2).expect("the clock began before");
-        console.shared.found(View { began: Some(old), ..View::default() });
-        assert_eq!(console.shared.latest().actors, 0);
-        assert_eq!(console.shared.fresh().await.actors, 3, "the guardians");
-        system.terminate().await;
-        console.shared.found(View { began: Some(old), ..View::default() });
-        // At most one more look follows, so the request does not wait for ever.
-        let _last = console.shared.fresh().await;
-    }
 
     /// A search right after another one, or after the page, does not wait for another look. Many searches take a fifth of the time.
     #[test]

@@ -16,7 +16,7 @@ const COLUMNS: usize = 80;
 const FAILURES: usize = 10;
 
 /// The text gives the age of the look if it is greater than this.
-pub(super) const FRESH: Duration = Duration::from_secs(1);
+const FRESH: Duration = Duration::from_secs(1);
 
 /// The cards, then the last failures, as a look found them that began `age` ago.
 pub(super) fn text(system: &str, view: &View, age: Duration) -> String {
@@ -186,6 +186,12 @@ pub(super) fn lede(view: &View) -> String {
     }
 }
 
+/// Whether a terminal does not show this character, but obeys it: a control character, or one that changes the direction of writing.
+fn steers(letter: char) -> bool {
+    letter.is_control()
+        || matches!(letter, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
 /// Lines of at most [`COLUMNS`] characters.
 #[derive(Default)]
 struct Lines(String);
@@ -207,7 +213,7 @@ impl Lines {
         let mut empty = true;
         for word in text.split_whitespace() {
             let mut word: Vec<char> =
-                word.chars().map(|letter| if letter.is_control() { '?' } else { letter }).collect();
+                word.chars().map(|letter| if steers(letter) { '?' } else { letter }).collect();
             if !empty && line.chars().count() + 1 + word.len() > COLUMNS {
                 self.end(&mut line, rest);
                 empty = true;
@@ -248,10 +254,10 @@ mod tests {
     fn con_27_no_line_is_longer_than_80_columns_and_nothing_is_left_out() {
         let mut lines = Lines::default();
         let long = "x".repeat(200);
-        lines.fill("  ", "    ", &format!("short words before {long} and after \u{1b}[31m"));
+        lines.fill("  ", "    ", &format!("short words before {long} and after \u{1b}[31m\u{202e}"));
         assert!(lines.0.lines().all(|line| line.chars().count() <= COLUMNS), "{}", lines.0);
         let words: String = lines.0.split_whitespace().collect();
-        assert_eq!(words, format!("shortwordsbefore{long}andafter?[31m"));
+        assert_eq!(words, format!("shortwordsbefore{long}andafter?[31m?"));
     }
 
     #[test]

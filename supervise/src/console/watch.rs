@@ -57,29 +57,35 @@ impl Watch {
 
     /// Takes a look, and shows the readers what they wish to see of it.
     pub(super) fn look_for(&mut self, listings: &mut [Listing]) {
+        self.read_events();
+        self.collector.beat(self.pulse.beat(self.system.runtime()), self.system.uptime());
+        let began = (Instant::now(), SystemTime::now());
+        let look = self.collector.look(self.system.uptime(), listings);
+        let (view, runs) = walk(&self.system, look);
+        self.view = seen(view, began);
+        #[cfg(feature = "tracing")]
+        if runs {
+            for line in self.lines.after(&self.view) {
+                say(self.system.name(), &self.view, &line);
+            }
+        }
+        #[cfg(not(feature = "tracing"))]
+        let _: bool = runs;
+    }
+
+    /// Shows readers the system between two looks. Nothing is remembered of this.
+    pub(super) fn glance_for(&mut self, listings: &mut [Listing]) -> View {
+        self.read_events();
+        let began = (Instant::now(), SystemTime::now());
+        let glance = self.collector.glance(self.system.uptime(), listings);
+        let (view, _) = walk(&self.system, glance);
+        seen(view, began)
+    }
+
+    fn read_events(&mut self) {
         while let Some(event) = self.events.try_recv() {
             self.happened(event);
         }
-        let (began, clock) = (Instant::now(), SystemTime::now());
-        self.collector.beat(self.pulse.beat(self.system.runtime()), self.system.uptime());
-        let look = self.collector.look(self.system.uptime(), listings);
-        if let (Some(view), runs) = walk(&self.system, look) {
-            self.view = View { began: Some(began), clock: Some(clock), took: began.elapsed(), ..view };
-            #[cfg(feature = "tracing")]
-            if runs {
-                for line in self.lines.after(&self.view) {
-                    say(self.system.name(), &self.view, &line);
-                }
-            }
-            #[cfg(not(feature = "tracing"))]
-            let _: bool = runs;
-        }
-    }
-
-    /// Shows readers what they wish to see before the next look. Nothing is counted from this.
-    pub(super) fn glance_for(&mut self, listings: &mut [Listing]) {
-        let glance = self.collector.glance(self.system.uptime(), listings);
-        walk(&self.system, glance);
     }
 
     /// The problems, the worst first, then the last failures, in lines of at most 80 columns.
@@ -115,8 +121,12 @@ impl fmt::Debug for Watch {
     }
 }
 
+fn seen(view: View, (began, clock): (Instant, SystemTime)) -> View {
+    View { began: Some(began), clock: Some(clock), took: began.elapsed(), ..view }
+}
+
 /// Also returns whether the user guardian runs, so that the system is not ending.
-fn walk(system: &ActorSystem, mut look: Look<'_>) -> (Option<View>, bool) {
+fn walk(system: &ActorSystem, mut look: Look<'_>) -> (View, bool) {
     let mut runs = false;
     // How the actors above the current one supervise, from the root down.
     let mut above: Vec<(Strategy, DeciderTable)> = Vec::new();

@@ -14,7 +14,7 @@ pub(super) struct Wish {
     pub(super) search: String,
     /// The path of the actor whose details are shown.
     pub(super) focus: Option<String>,
-    /// The details as text, instead of the view as JSON.
+    /// The system or the chosen actor as text, instead of the view as JSON.
     pub(super) as_text: bool,
     /// Groups of alike actors that are shown, and actors whose children are shown although they are within such a group.
     open: Vec<Open>,
@@ -60,12 +60,17 @@ impl Wish {
         wish
     }
 
-    /// One actor as text. The path is encoded as in an address. `None`: it is not valid UTF-8, or too long.
-    pub(super) fn of_actor(path: &str) -> Option<Self> {
+    /// The text: of the system, or of the actor whose path follows, encoded as in an address. `None`: that is not valid UTF-8, or too long.
+    pub(super) fn of_text(path: &str) -> Option<Self> {
+        let text = Self { as_text: true, ..Self::default() };
+        if path.is_empty() {
+            return Some(text);
+        }
         // Only in a query does a plus sign stand for a space.
         let path = decoded(&path.replace('+', "%2B"));
         let is_one = path.starts_with('/') && path.len() <= LONGEST;
-        is_one.then(|| Self { focus: Some(path), as_text: true, ..Self::default() })
+        let names: Vec<&str> = path.split('/').filter(|name| !name.is_empty()).collect();
+        is_one.then(|| Self { focus: Some(format!("/{}", names.join("/"))), ..text })
     }
 
     /// The page of a group that is to be shown.
@@ -149,12 +154,16 @@ mod tests {
         for path in ["/user/gateway", "/", "/user/$a/b c", "/user/+%2F", "/user/\u{1b}[31mö"] {
             let encoded = encoded(path);
             assert!(encoded.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'+'), "{encoded}");
-            assert_eq!(Wish::of_actor(&encoded).and_then(|wish| wish.focus).as_deref(), Some(path));
+            assert_eq!(Wish::of_text(&encoded).and_then(|wish| wish.focus).as_deref(), Some(path));
         }
         assert_eq!(encoded("/user/a b"), "/user/a%20b");
-        assert_eq!(Wish::of_actor("/a+b").and_then(|wish| wish.focus).as_deref(), Some("/a+b"));
-        for nonsense in ["", "user", "%ff", "/%2", &format!("/{}", "a".repeat(LONGEST))] {
-            assert_eq!(Wish::of_actor(nonsense), None, "{nonsense}");
+        for same in ["//user/a", "/user/a/", "/user//a", "%2Fuser/a"] {
+            assert_eq!(Wish::of_text(same).and_then(|wish| wish.focus).as_deref(), Some("/user/a"), "{same}");
+        }
+        assert!(Wish::of_text("").is_some_and(|wish| wish.as_text && wish.focus.is_none()));
+        assert_eq!(Wish::of_text("/a+b").and_then(|wish| wish.focus).as_deref(), Some("/a+b"));
+        for nonsense in ["user", "%ff", "/%2", &format!("/{}", "a".repeat(LONGEST))] {
+            assert_eq!(Wish::of_text(nonsense), None, "{nonsense}");
         }
     }
 

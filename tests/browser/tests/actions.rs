@@ -28,7 +28,8 @@ impl Clerk {
     }
 }
 
-const CHOOSE: &str = "[...document.querySelectorAll('#rows tr')].find(e => e.dataset.path === '/user/desk')?.click()";
+const CHOOSE: &str =
+    "[...document.querySelectorAll('#rows tr')].find(e => e.dataset.path === '/user/desk')?.click()";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn con_22_con_23_an_actor_is_restarted_and_stopped_from_the_page() {

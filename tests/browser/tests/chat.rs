@@ -20,7 +20,9 @@ async fn lines(browser: &Browser) -> Vec<String> {
 
 async fn until_line(browser: &Browser, line: &str) {
     let line = Value::from(line);
-    browser.until(&format!("[...document.querySelectorAll('#lines li')].some(e => e.textContent === {line})")).await;
+    browser
+        .until(&format!("[...document.querySelectorAll('#lines li')].some(e => e.textContent === {line})"))
+        .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -66,13 +68,7 @@ async fn two_users_talk_and_a_bug_of_one_connection_is_mended_by_the_page() {
     until_line(&browser, "ann: I am back").await;
     assert_eq!(
         lines(&browser).await,
-        [
-            "ann: <b>d***</b> & hello",
-            "ann: I am still here",
-            "ann left",
-            "ann joined",
-            "ann: I am back"
-        ]
+        ["ann: <b>d***</b> & hello", "ann: I am still here", "ann left", "ann joined", "ann: I am back"]
     );
     let traffic = server.door.traffic().await.expect("the door stands");
     assert_eq!((traffic.entered, traffic.ended.get("panicked"), traffic.ended.len()), (3, Some(&1), 1));

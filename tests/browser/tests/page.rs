@@ -272,7 +272,10 @@ async fn con_13_the_countdown_ends_when_the_actor_restarts() {
     browser.until(&is_over).await;
     let shown = browser.run("return now()").await.as_f64().expect("a time");
     let uptime = night.system.uptime().as_secs_f64() * 1e3;
-    assert!(due <= shown && shown <= uptime, "due at {due}, shown at {shown}, {uptime} by the clock of the system");
+    assert!(
+        due <= shown && shown <= uptime,
+        "due at {due}, shown at {shown}, {uptime} by the clock of the system"
+    );
     // The gateway restarts then, and the page shows the next wait or none.
     night.until_gateway_is_due_elsewhere(due).await;
     browser.until(&format!("document.querySelector('#countdown')?.dataset.due != {due}")).await;
@@ -363,6 +366,10 @@ async fn con_28_nothing_is_cut_at_1280_and_at_1440_pixels() {
     for width in [1280, 1440] {
         browser.resize(width, 960).await;
         assert_eq!(browser.run(&format!("return {CUT}")).await, Value::Array(Vec::new()), "{width} pixels");
+        // Later in the night the numbers are longer.
+        let later = "for (const row of view.rows) { row.waiting = 1234567; row.oldest = 754e3; row.per_second = 48e3; row.restarts = 1234 }";
+        let cut = browser.run(&format!("{later}; render(); return {CUT}")).await;
+        assert_eq!(cut, Value::Array(Vec::new()), "{width} pixels, long numbers");
     }
     browser.end().await;
     night.end().await;
@@ -376,7 +383,9 @@ async fn con_17_what_is_stuck_is_on_the_timeline_in_every_list() {
     browser.open(&night.address()).await;
     browser.until("document.querySelector('#timeline .stuck')").await;
     // A card says since when, by the clock on the wall, and counts on between two views.
-    browser.until("/^since \\d\\d:\\d\\d:\\d\\d, for \\d/.test(document.querySelector('.card time')?.textContent)").await;
+    browser
+        .until("/^since \\d\\d:\\d\\d:\\d\\d, for \\d/.test(document.querySelector('.card time')?.textContent)")
+        .await;
     let said = "[document.body.dataset.views, document.querySelector('.card time').textContent]";
     browser.run(&format!("window.said = {said}")).await;
     browser.until(&format!("{said}[1] !== said[1] && {said}[0] === said[0] || (said = {said}, false)")).await;

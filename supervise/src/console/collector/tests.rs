@@ -49,7 +49,7 @@ fn look_for(collector: &mut Collector, listing: &mut Listing, seconds: u64, acto
     for actor in actors {
         look.see(actor);
     }
-    look.close().expect("it is a full look")
+    look.close()
 }
 
 fn kinds(view: &View) -> Vec<(Kind, &str)> {

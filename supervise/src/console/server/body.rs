@@ -41,6 +41,15 @@ struct Reader {
     latest: watch::Receiver<Option<Arc<Page>>>,
 }
 
+impl Reader {
+    fn new(shared: &Shared, wish: Wish) -> Self {
+        let outlet = shared.outlet(wish);
+        let mut latest = outlet.latest.subscribe();
+        latest.mark_changed();
+        Self { _outlet: outlet, latest }
+    }
+}
+
 type NextView = Pin<Box<dyn Future<Output = Option<(Arc<Page>, Reader)>> + Send>>;
 
 impl Body {
@@ -55,10 +64,11 @@ impl Body {
     }
 }
 
-/// The first page for a reader. `None`: there are too many readers.
-pub(super) async fn first_page(shared: &Arc<Shared>, wish: Wish) -> Option<Arc<Page>> {
-    let mut views = Views::new(shared, wish, false)?;
-    let (page, _) = views.next.as_mut()?.await?;
+/// The text for a reader. `None`: the console has ended.
+///
+/// It does not count as a stream, because it is one page, and readers with the same wish share it.
+pub(super) async fn text_page(shared: &Arc<Shared>, wish: Wish) -> Option<Arc<Page>> {
+    let (page, _) = after(Reader::new(shared, wish)).await?;
     Some(page)
 }
 
@@ -86,10 +96,7 @@ impl Views {
         let one_more = |streams| (streams < MOST_STREAMS).then_some(streams + 1);
         shared.streams.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).ok()?;
         let mut views = Self { shared: Arc::clone(shared), next: None, is_stream };
-        let outlet = shared.outlet(wish);
-        let mut latest = outlet.latest.subscribe();
-        latest.mark_changed();
-        views.next = Some(after(Reader { _outlet: outlet, latest }));
+        views.next = Some(after(Reader::new(shared, wish)));
         Some(views)
     }
 

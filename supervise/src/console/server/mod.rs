@@ -25,11 +25,10 @@ use http::header::{
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 
 pub use self::body::Body;
-use self::body::first_page;
+use self::body::text_page;
 pub(super) use self::listen::Listener;
 use super::running::Shared;
-use super::text::text;
-use super::wish::{Wish, encoded};
+use super::wish::Wish;
 
 const TEXT: &str = "text/plain; charset=utf-8";
 const HTML: &str = "text/html; charset=utf-8";
@@ -49,8 +48,7 @@ impl Service {
         Self { shared }
     }
 
-    /// Answers a request. Three answers have to wait: an action for its body, the text for a look that is due, and the text of an actor
-    /// for a look of its own.
+    /// Answers a request. Two answers have to wait: an action for its body, and a text for a look of its own.
     fn respond<B>(&self, request: Request<B>) -> Answering
     where
         B: http_body::Body + Send + 'static,
@@ -71,21 +69,11 @@ impl Service {
         if answer.status() != StatusCode::OK {
             return Box::pin(async { Ok(answer) });
         }
-        if request.uri().path() == "/text" {
+        let text = request.uri().path().strip_prefix("/text").and_then(Wish::of_text);
+        if let Some(wish) = text {
             let shared = Arc::clone(shared);
             return Box::pin(async move {
-                let latest = shared.fresh().await;
-                let text = text(&shared.system, &latest, latest.age());
-                let worst = latest.cards.first().map_or("/user", |card| &*card.path);
-                let text = format!("{text}\nOne actor: /text{}\n", encoded(worst));
-                Ok(answer.map(|_| Body::whole(text)))
-            });
-        }
-        let actor = request.uri().path().strip_prefix("/text").and_then(Wish::of_actor);
-        if let Some(wish) = actor {
-            let shared = Arc::clone(shared);
-            return Box::pin(async move {
-                let Some(page) = first_page(&shared, wish).await else { return Ok(too_many()) };
+                let Some(page) = text_page(&shared, wish).await else { return Ok(ended()) };
                 let status = if page.is_found { StatusCode::OK } else { StatusCode::NOT_FOUND };
                 Ok(response(status, TEXT, Body::whole(page.content.clone())))
             });
@@ -108,10 +96,11 @@ impl Service {
             return refusal;
         }
         if is_text && request.uri().query().is_some() {
-            return plain(StatusCode::BAD_REQUEST, "The text takes no query. One actor: /text/user/gateway\n");
+            return plain(StatusCode::BAD_REQUEST, "The text takes no query. One actor: /text/user\n");
         }
-        if is_text && path != "/text" && path.strip_prefix("/text").and_then(Wish::of_actor).is_none() {
-            return plain(StatusCode::BAD_REQUEST, "This is not the path of an actor: /text/user/gateway\n");
+        if is_text && path.strip_prefix("/text").and_then(Wish::of_text).is_none() {
+            let text = "This is not the path of an actor: it is longer than 2048 bytes or not UTF-8.\n";
+            return plain(StatusCode::BAD_REQUEST, text);
         }
         self.shared.asked();
         let views = |content, is_stream| {
@@ -135,6 +124,10 @@ impl Service {
 fn too_many() -> Response<Body> {
     let text = "Too many pages are open: 16 are served at a time. Close one.\n";
     plain(StatusCode::SERVICE_UNAVAILABLE, text)
+}
+
+fn ended() -> Response<Body> {
+    plain(StatusCode::SERVICE_UNAVAILABLE, "The console has ended.\n")
 }
 
 fn plain(status: StatusCode, text: &'static str) -> Response<Body> {

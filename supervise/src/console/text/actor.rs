@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use super::super::cards::Countdown;
+use super::super::cards::{Kind, Moment};
 use super::super::collector::View;
 use super::super::detail::{Above, Detail, Policy, Waiting};
 use super::super::rows::Row;
@@ -28,26 +28,36 @@ pub(in super::super) fn actor(
     seen(&mut out, view, age);
     out.blank();
     if let Some(detail) = detail {
-        runs(&mut out, view, path, detail);
+        let Row { actor_type, .. } = &detail.row;
+        out.fill("", "    ", &format!("{path}  {}", short_type(actor_type)));
+        out.fill("    ", "    ", &does(&detail.row, view.now));
     } else {
         out.fill("", "  ", &format!("No actor is at {path}."));
         if path != "/user" && !path.starts_with("/user/") {
             out.fill("", "  ", "The actors of the program are below /user.");
         }
     }
+    cards(&mut out, view, path);
+    if let Some(detail) = detail {
+        facts(&mut out, view.now, detail);
+    }
     failures(&mut out, "Ended in the last hour, for a failure:", view, &view.ends, path);
     failures(&mut out, "Last failures:", view, &view.failures, path);
     out.0
 }
 
-fn runs(out: &mut Lines, view: &View, path: &str, detail: &Detail) {
-    let Detail { row, capacity, pushed, last_handler, above, decides, matched, waits_for, below, askers, .. } =
-        detail;
-    let now = view.now;
-    out.fill("", "    ", &format!("{path}  {}", short_type(&row.actor_type)));
-    out.fill("    ", "    ", &does(row, now));
-    for card in view.cards.iter().filter(|card| card.path == path) {
-        out.fill("    ", "    ", &format!("{}: {}", card.title(), card.tell(now)));
+/// The cards about an actor, and about a branch below it that is down.
+fn cards(out: &mut Lines, view: &View, path: &str) {
+    for card in &view.cards {
+        let is_its_branch =
+            || card.kind == Kind::BranchDown && card.path.rsplit_once('/').is_some_and(|(above, _)| above == path);
+        let whom = match &*card.path {
+            own if own == path => "",
+            branch if is_its_branch() => branch,
+            _ => continue,
+        };
+        let colon = if whom.is_empty() { "" } else { ", " };
+        out.fill("    ", "    ", &format!("{}{colon}{whom}: {}", card.title(), card.tell(view.now)));
         if let Some(since) = card.since {
             out.fill("    ", "    ", &lasts(view, since));
         }
@@ -55,6 +65,12 @@ fn runs(out: &mut Lines, view: &View, path: &str, detail: &Detail) {
             out.fill("    ", "    ", &format!("Why: {cause}"));
         }
     }
+}
+
+/// What else is known of an actor that runs.
+fn facts(out: &mut Lines, now: Time, detail: &Detail) {
+    let Detail { row, capacity, pushed, last_handler, above, decides, matched, waits_for, below, askers, .. } =
+        detail;
     out.blank();
     let oldest = row.oldest.map_or_else(String::new, |oldest| format!(", the oldest for about {}", Span(oldest)));
     let room = capacity.map_or_else(|| "no bound".to_owned(), |room| format!("room for {}", count(room)));
@@ -73,7 +89,7 @@ fn runs(out: &mut Lines, view: &View, path: &str, detail: &Detail) {
     if let Some(budget) = row.budget {
         out.fact("Limit", &limit(budget));
     }
-    if let Some(anew) = row.budget.and_then(Countdown::of) {
+    if let Some(anew) = row.budget.and_then(Moment::of) {
         out.fact("", &anew.tell(now));
     }
     let (actors, messages) = *below;
@@ -103,16 +119,18 @@ fn runs(out: &mut Lines, view: &View, path: &str, detail: &Detail) {
 fn does(row: &Row, now: Time) -> String {
     let long = row.since.map_or_else(String::new, |since| format!(" for {}", Span(now.saturating_sub(since))));
     if let Some(due) = row.due {
-        let next = Countdown { what: "It restarts", at: due }.tell(now);
+        let next = Moment::soon("It restarts", due).tell(now);
         return format!("Failed, {} in a row. {next}", so_many(u64::from(row.attempt), "time"));
     }
-    match (state(row.state), row.handler, &row.waits_for) {
+    let ill = row.kind.map_or_else(String::new, |kind| format!("{}. ", kind.title()));
+    let what = match (state(row.state), row.handler, &row.waits_for) {
         ("running", Some(handler), Some(other)) => format!("In `{handler}`{long}. It waits for {other}."),
         ("running", Some(handler), None) => format!("In `{handler}`{long}."),
         ("running", None, _) if row.waiting == 0 => "Running; no message waits.".to_owned(),
         ("running", None, _) => "Running.".to_owned(),
         (state, ..) => format!("It is {state}{long}."),
-    }
+    };
+    ill + &what
 }
 
 /// `2 of 5 restarts in 1 min used, by rule io::Error. At the limit, it stops.`

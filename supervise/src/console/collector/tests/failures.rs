@@ -60,14 +60,15 @@ fn con_11_con_13_a_restart_loop_shows_the_rule_and_the_countdown() {
     let view = look(&mut collector, 51, &[at(2, "gateway", 7)]);
     assert_eq!(kinds(&view), [(Kind::RestartLoop, "/user/gateway")]);
     assert_eq!(
-        view.cards[0].says,
+        view.cards[0].tell(view.now),
         "Failed 3 times in 40 s. /user decides, rule `io::Error`: restart at once. The last one was 1 s ago."
     );
     assert_eq!(view.cards[0].cause.as_deref(), Some("refused"));
     let endless = |delays| Sight { endless: Some(Endless { delays }), ..at(2, "gateway", 7) };
     for delays in [false, true] {
         let view = look(&mut collector, 51, &[endless(delays)]);
-        assert!(view.cards[0].says.ends_with("1 s ago. No limit: it is tried again after each such failure."));
+        let end = "No limit: it is tried again after each such failure. The last one was 1 s ago.";
+        assert!(view.cards[0].tell(view.now).ends_with(end), "{:?}", view.cards);
     }
     assert!(look(&mut collector, 71, &[at(2, "gateway", 7)]).cards.is_empty(), "the first was over a minute ago");
 
@@ -143,9 +144,8 @@ fn ten_lost_messages_within_a_minute_are_a_card() {
     let view = look(&mut collector, 12, &[]);
     assert_eq!(kinds(&view), [(Kind::MessagesLost, "/user/reports")]);
     assert_eq!(
-        view.cards[0].says,
-        "10 dead letters, 90 % `Track`: the recipient has ended. The last one was 1 s ago. Sent \
-         by /user/till."
+        view.cards[0].tell(view.now),
+        "10 dead letters, 90 % `Track`: the recipient has ended. Sent by /user/till. The last one was 1 s ago."
     );
     assert!(look(&mut collector, 61, &[]).cards.is_empty());
     let names: Vec<String> = (0..1_000).map(|n| format!("/user/s{n}")).collect();
@@ -222,11 +222,16 @@ fn con_12_a_limit_says_who_goes_along() {
     let fails = "fails /user/mail, and /user decides about that.";
     assert_eq!(
         says(Takes::Supervisor, 1),
-        format!("{fails} Below /user/mail are 4 other actors: imap and 3 more.")
+        format!(
+            "{fails} Below /user/mail are 4 other actors, which go with it unless it is resumed: imap and 3 more."
+        )
     );
     assert_eq!(
         says(Takes::Supervisor, 7),
-        format!("{fails} Below /user/mail are 10 other actors: imap, pop, spool, queue, relay and 5 more.")
+        format!(
+            "{fails} Below /user/mail are 10 other actors, which go with it unless it is resumed: imap, pop, spool, queue, \
+             relay and 5 more."
+        )
     );
     assert_eq!(says(Takes::Nobody, 7), "stops it. With it go the actors below it: line, log.");
     assert_eq!(
@@ -339,7 +344,7 @@ fn con_12_an_actor_that_fails_too_rarely_to_reach_its_limit_is_not_near_it() {
     assert_eq!((card.title().as_str(), card.near_limit), ("Restart loop", false));
     let said = card.tell(view.now);
     let end = "4 of 5 restarts in 1 min used, and at its present pace it does not reach the limit. One restart is left; the failure \
-               after it stops it. The count starts anew in 9 s.";
+               after it stops it. The last one was 1 s ago. The count starts anew in 9 s.";
     assert!(said.ends_with(end), "{said}");
 }
 

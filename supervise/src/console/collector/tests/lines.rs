@@ -40,7 +40,7 @@ fn con_14_con_25_many_siblings_are_one_line_and_the_ill_ones_are_not_folded_away
             });
             look.see(&at(3, "below", 1_000_000 + key));
         }
-        seen = look.close().expect("it is a full look");
+        seen = look.close();
     }
     assert_eq!((seen.actors, seen.ill, seen.cards.len(), seen.cards[0].actors), (200_002, 3, 1, 3));
     let group = listing.lines.iter().find(|row| row.is_group).expect("a folded line");
@@ -64,7 +64,7 @@ fn there_are_300_lines_at_most_and_the_ill_ones_come_first() {
             let waiting = usize::from(ill);
             look.see(&Sight { actor_type, handling: ill, parked: ill, pushed: 2, waiting, ..at(2, "one", key) });
         }
-        view = look.close().expect("it is a full look");
+        view = look.close();
     }
     assert_eq!((listing.lines.len(), listing.cut), (300, 202));
     assert_eq!(listing.lines.iter().filter(|row| row.kind.is_some()).count(), 9);
@@ -81,11 +81,36 @@ fn a_glance_counts_nothing() {
         let mut listing = Listing::default();
         let mut glance = collector.glance(secs(second), std::slice::from_mut(&mut listing));
         glance.see(&more(u32::try_from(second).expect("it is small"))[0]);
-        assert!(glance.close().is_none());
+        assert!(glance.close().cards.is_empty());
         assert_eq!((listing.lines.len(), listing.lines[0].per_second), (1, None));
     }
     let view = look(&mut collector, 9, &more(10));
     assert!(view.cards.is_empty(), "it grew at one look: {:?}", view.cards);
+}
+
+/// What a glance finds is compared with the last look: an actor that has gone on to another message is not stuck in the former one.
+#[test]
+fn con_09_a_glance_shows_the_present_message() {
+    let mut collector = Collector::default();
+    let busy = |handled: u32| {
+        let (handling, parked, pushed, waiting) = (true, true, handled + 3, 3);
+        [Sight { handling, parked, pushed, waiting, ..at(2, "one", 7) }]
+    };
+    let mut glance = |seconds, handled, is_look| {
+        let mut listing = Listing::default();
+        if is_look {
+            return look_for(&mut collector, &mut listing, seconds, &busy(handled)).cards.len();
+        }
+        let mut glance = collector.glance(secs(seconds), std::slice::from_mut(&mut listing));
+        glance.see(&busy(handled)[0]);
+        let cards = glance.close().cards.len();
+        assert_eq!(cards, usize::from(listing.lines[0].kind == Some(Kind::Stuck)), "card and line agree");
+        cards
+    };
+    assert_eq!(glance(0, 10, true), 0);
+    assert_eq!(glance(9, 11, false), 0, "it is in its next message");
+    assert_eq!(glance(9, 10, false), 1, "it is in the same message");
+    assert_eq!(glance(9, 11, true), 0);
 }
 
 #[test]
