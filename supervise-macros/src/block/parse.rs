@@ -17,12 +17,12 @@ pub(crate) mod stored;
 pub(crate) mod syntax;
 pub(crate) mod types;
 
-use std::collections::HashSet;
-
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Attribute, GenericArgument, Generics, Meta, Path, Signature, Type, TypePath, WherePredicate};
+use syn::{
+    Attribute, FnArg, GenericArgument, Generics, Meta, Path, ReturnType, Signature, Type, TypePath, WherePredicate,
+};
 
 use self::syntax::{Block as Syntax, Member, Method};
 use super::model::Block;
@@ -85,17 +85,22 @@ pub(crate) fn block(arguments: TokenStream, mut item: Syntax, errors: &mut Error
         actor,
         item,
     };
+    let mut words = Words::default();
     for member in &mut members {
         match member {
             Member::Method(method) => {
                 let (handlers, mistakes) = (block.handlers.len(), errors.count());
                 read_method(&mut block, method, errors);
-                body::check(&block.krate, &block.message, method, errors);
+                let mut body = Vec::new();
+                collect(method.body.to_token_stream(), &mut body);
+                body::check(&block.krate, &block.message, method, &body, errors);
                 if block.handlers.len() > handlers && errors.count() == mistakes {
                     slot::check(method, errors);
                 }
+                words.in_bodies.append(&mut body);
+                collect_signature(&method.signature, &mut words.elsewhere);
             }
-            Member::Other(attrs, _) => {
+            Member::Other(attrs, tokens) => {
                 for attribute in &attributes::take(attrs, &|attribute| role(attribute).is_some()) {
                     let name = written(attribute.path());
                     errors.at(
@@ -105,6 +110,7 @@ pub(crate) fn block(arguments: TokenStream, mut item: Syntax, errors: &mut Error
                         ),
                     );
                 }
+                collect(tokens.clone(), &mut words.elsewhere);
             }
         }
     }
@@ -119,11 +125,10 @@ pub(crate) fn block(arguments: TokenStream, mut item: Syntax, errors: &mut Error
         Member::Method(method) => mentions(method.signature.inputs.to_token_stream(), "Context"),
         Member::Other(..) => false,
     };
-    if members.iter().any(takes_context) {
+    if !block.unsure.is_empty() && members.iter().any(takes_context) {
         block.item.generics = block.sendable();
     }
     refuse_generic_remote(&mut block, given_remote.as_ref(), errors);
-    let words = Words::of(&members);
     block.keeps_replies = words.contains(handler::SLOT);
     refuse_watched_refs(&mut block, &words, errors);
     own_type::check(&mut block, &members, &words, errors);
@@ -195,7 +200,7 @@ fn refuse_watched_refs(block: &mut Block, words: &Words, errors: &mut Errors) {
 
 /// In a block whose bodies call a method of `anyhow::Context`, that trait may hide our context.
 fn name_contexts(krate: &Path, words: &Words, members: &mut [Member]) {
-    if !words.in_bodies.contains("context") && !words.in_bodies.contains("with_context") {
+    if !words.in_bodies.iter().any(|word| word == "context" || word == "with_context") {
         return;
     }
     for member in members {
@@ -205,40 +210,53 @@ fn name_contexts(krate: &Path, words: &Words, members: &mut [Member]) {
     }
 }
 
-/// The words in a block, read once, because macros are built without optimization.
+/// The words in a block, read once, because macros are built without optimization. For the same reason they are not in a set.
 #[derive(Default)]
 struct Words {
-    in_bodies: HashSet<String>,
-    elsewhere: HashSet<String>,
+    in_bodies: Vec<String>,
+    /// Those of signatures and of other members, without names of parameters.
+    elsewhere: Vec<String>,
 }
 
 impl Words {
-    fn of(members: &[Member]) -> Self {
-        let mut words = Self::default();
-        for member in members {
-            match member {
-                Member::Method(method) => {
-                    collect(method.body.to_token_stream(), &mut words.in_bodies);
-                    collect(method.signature.to_token_stream(), &mut words.elsewhere);
-                }
-                Member::Other(_, tokens) => collect(tokens.clone(), &mut words.elsewhere),
-            }
-        }
-        words
-    }
-
     fn contains(&self, word: &str) -> bool {
-        self.in_bodies.contains(word) || self.elsewhere.contains(word)
+        has(&self.in_bodies, word) || has(&self.elsewhere, word)
     }
 }
 
-fn collect(tokens: TokenStream, words: &mut HashSet<String>) {
+fn has(words: &[String], word: &str) -> bool {
+    words.iter().any(|own| own == word)
+}
+
+fn collect(tokens: TokenStream, words: &mut Vec<String>) {
     for token in tokens {
         match token {
-            TokenTree::Ident(word) => drop(words.insert(word.to_string())),
+            TokenTree::Ident(word) => words.push(word.to_string()),
             TokenTree::Group(group) => collect(group.stream(), words),
             TokenTree::Punct(_) | TokenTree::Literal(_) => {}
         }
+    }
+}
+
+fn collect_signature(signature: &Signature, words: &mut Vec<String>) {
+    for input in &signature.inputs {
+        if let FnArg::Typed(input) = input {
+            collect_type(&input.ty, words);
+        }
+    }
+    if let ReturnType::Type(_, ty) = &signature.output {
+        collect_type(ty, words);
+    }
+    collect(signature.generics.to_token_stream(), words);
+    collect(signature.generics.where_clause.to_token_stream(), words);
+}
+
+fn collect_type(ty: &Type, words: &mut Vec<String>) {
+    match ty {
+        Type::Path(TypePath { qself: None, path, .. }) if path.get_ident().is_some() => {
+            words.extend(path.get_ident().map(Ident::to_string));
+        }
+        ty => collect(ty.to_token_stream(), words),
     }
 }
 
