@@ -12,6 +12,7 @@ mod named_error;
 mod plain_reply;
 pub mod probes;
 mod protocol;
+mod reference;
 mod settings;
 #[cfg(feature = "durable")]
 mod stored;
@@ -37,6 +38,7 @@ pub use compiler_hints::*;
 pub use named_error::*;
 pub use plain_reply::*;
 pub use protocol::*;
+pub use reference::*;
 pub use settings::*;
 #[cfg(feature = "durable")]
 pub use stored::*;

@@ -40,7 +40,7 @@ pub(crate) fn expand(block: &Block) -> TokenStream {
     generated.extend(coverage::watches(block));
     generated.extend(ordinary::ordinary(block));
     generated.extend(remote::remote(block));
-    let generated = attributes::under(cfgs, generated);
+    let generated = attributes::under(cfgs, true, generated);
     let mut overview = TokenStream::new();
     if !block.handlers.is_empty() {
         let text = documentation::documentation(block);

@@ -2,74 +2,9 @@
 [`DeskRef`] refers to this actor and has a method for each message.
 */
 struct Desk;
-#[allow(deprecated)]
 ///Refers to a [`Desk`]. Its methods make requests: `.await` asks, `.tell()` sends. `Display` shows the actor's path and `Uid`.
 #[allow(dead_code)]
 struct DeskRef(::supervise::ActorRef<Desk>);
-#[allow(deprecated)]
-#[automatically_derived]
-impl ::core::clone::Clone for DeskRef {
-    fn clone(&self) -> Self {
-        Self(::core::clone::Clone::clone(&self.0))
-    }
-}
-#[allow(deprecated)]
-#[automatically_derived]
-impl ::core::fmt::Debug for DeskRef {
-    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-        let _ = ::supervise::__private::has_messages::<Desk>;
-        ::core::fmt::Debug::fmt(&self.0, f)
-    }
-}
-#[allow(deprecated)]
-#[automatically_derived]
-impl ::core::fmt::Display for DeskRef {
-    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-        ::core::fmt::Display::fmt(&self.0, f)
-    }
-}
-#[allow(deprecated)]
-#[automatically_derived]
-impl ::core::cmp::PartialEq for DeskRef {
-    fn eq(&self, other: &Self) -> ::core::primitive::bool {
-        ::core::cmp::PartialEq::eq(&self.0, &other.0)
-    }
-}
-#[allow(deprecated)]
-impl ::core::cmp::Eq for DeskRef {}
-#[allow(deprecated)]
-#[automatically_derived]
-impl ::core::hash::Hash for DeskRef {
-    fn hash<__H: ::core::hash::Hasher>(&self, state: &mut __H) {
-        ::core::hash::Hash::hash(&self.0, state);
-    }
-}
-#[allow(deprecated)]
-#[automatically_derived]
-impl ::core::convert::From<::supervise::ActorRef<Desk>> for DeskRef {
-    fn from(actor: ::supervise::ActorRef<Desk>) -> Self {
-        Self(actor)
-    }
-}
-#[allow(deprecated)]
-#[automatically_derived]
-impl ::supervise::TypedRef for DeskRef {
-    type Actor = Desk;
-    fn actor_ref(&self) -> &::supervise::ActorRef<Desk> {
-        &self.0
-    }
-}
-#[allow(deprecated)]
-impl ::supervise::__private::MigrationHints for DeskRef {}
-#[allow(deprecated)]
-impl DeskRef {
-    /// The ref with the methods that do not depend on the actor's messages.
-    #[allow(dead_code)]
-    fn actor_ref(&self) -> &::supervise::ActorRef<Desk> {
-        &self.0
-    }
-}
-#[allow(deprecated)]
 #[automatically_derived]
 impl ::supervise::Supervisor for Desk {
     type Ref = DeskRef;
@@ -77,14 +12,14 @@ impl ::supervise::Supervisor for Desk {
         ::core::time::Duration::from_secs(5u64),
     );
 }
-#[allow(deprecated)]
 impl ::supervise::DecidesAll for Desk {}
-#[allow(deprecated)]
 impl<__E: ?::core::marker::Sized> ::supervise::Decides<__E> for Desk {}
-#[allow(deprecated)]
 impl<__P> ::supervise::EscalationsDecidedBy<__P> for Desk {}
-#[allow(deprecated)]
 impl<__P> ::supervise::DeclarationDecidedBy<__P> for Desk {}
+::supervise::__private::impls_of_ref! {
+    [] [] [DeskRef] [Desk] [] [] [] [let _ = ::supervise::__private::has_messages:: <
+    Desk >;] []
+}
 ///
 /**# Messages
 

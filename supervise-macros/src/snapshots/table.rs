@@ -20,69 +20,6 @@ struct Standings;
 struct StandingsRef(::supervise::ActorRef<Standings>);
 #[allow(deprecated)]
 #[automatically_derived]
-impl ::core::clone::Clone for StandingsRef {
-    fn clone(&self) -> Self {
-        Self(::core::clone::Clone::clone(&self.0))
-    }
-}
-#[allow(deprecated)]
-#[automatically_derived]
-impl ::core::fmt::Debug for StandingsRef {
-    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-        let _ = ::supervise::__private::has_messages::<Standings>;
-        ::core::fmt::Debug::fmt(&self.0, f)
-    }
-}
-#[allow(deprecated)]
-#[automatically_derived]
-impl ::core::fmt::Display for StandingsRef {
-    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-        ::core::fmt::Display::fmt(&self.0, f)
-    }
-}
-#[allow(deprecated)]
-#[automatically_derived]
-impl ::core::cmp::PartialEq for StandingsRef {
-    fn eq(&self, other: &Self) -> ::core::primitive::bool {
-        ::core::cmp::PartialEq::eq(&self.0, &other.0)
-    }
-}
-#[allow(deprecated)]
-impl ::core::cmp::Eq for StandingsRef {}
-#[allow(deprecated)]
-#[automatically_derived]
-impl ::core::hash::Hash for StandingsRef {
-    fn hash<__H: ::core::hash::Hasher>(&self, state: &mut __H) {
-        ::core::hash::Hash::hash(&self.0, state);
-    }
-}
-#[allow(deprecated)]
-#[automatically_derived]
-impl ::core::convert::From<::supervise::ActorRef<Standings>> for StandingsRef {
-    fn from(actor: ::supervise::ActorRef<Standings>) -> Self {
-        Self(actor)
-    }
-}
-#[allow(deprecated)]
-#[automatically_derived]
-impl ::supervise::TypedRef for StandingsRef {
-    type Actor = Standings;
-    fn actor_ref(&self) -> &::supervise::ActorRef<Standings> {
-        &self.0
-    }
-}
-#[allow(deprecated)]
-impl ::supervise::__private::MigrationHints for StandingsRef {}
-#[allow(deprecated)]
-impl StandingsRef {
-    /// The ref with the methods that do not depend on the actor's messages.
-    #[allow(dead_code)]
-    fn actor_ref(&self) -> &::supervise::ActorRef<Standings> {
-        &self.0
-    }
-}
-#[allow(deprecated)]
-#[automatically_derived]
 impl ::supervise::Supervisor for Standings {
     type Ref = StandingsRef;
     const STRATEGY: ::supervise::Strategy = ::supervise::Strategy::one_for_one()
@@ -192,5 +129,9 @@ impl ::supervise::HasOneSpellingForTheTypeInAllRules<FeedError> for Standings {}
 impl ::supervise::HasOneSpellingForTheTypeInAllRules<io::Error> for Standings {}
 #[allow(deprecated)]
 impl<__P> ::supervise::DeclarationDecidedBy<__P> for Standings {}
+::supervise::__private::impls_of_ref! {
+    [#[allow(deprecated)]] [] [StandingsRef] [Standings] [] [] [] [let _ =
+    ::supervise::__private::has_messages:: < Standings >;] []
+}
 #[supervise(__already_read)]
 const _: () = ();
