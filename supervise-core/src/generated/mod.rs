@@ -54,6 +54,17 @@ pub fn open<A: Actor<Message = Envelope<M>>, M>(ctx: &mut Context<A>, envelope: 
     message
 }
 
+/// Called for a message that another method of the actor handles, which never happens: `handle` gets those of async handlers,
+/// `handle_batch` those of handlers with `batch`, and `handle_now` the others.
+///
+/// # Panics
+///
+/// Always.
+#[cold]
+pub fn handled_elsewhere() -> ! {
+    unreachable!("another method handles this message")
+}
+
 /// Records which handler runs from now on: the `number`th of [`Actor::HANDLERS`], counted from 1.
 #[inline]
 pub fn enter<A: Actor>(ctx: &mut Context<A>, number: u16) {
@@ -122,6 +133,20 @@ impl<'a, T: fmt::Debug> Shown<'a, T> {
     pub fn __shown(self) -> &'a dyn fmt::Debug {
         self.0
     }
+}
+
+/// Shows a message: its name, and the names, with a blank between them, and the values of its arguments. (rustc checks one string
+/// faster than an array.)
+///
+/// # Errors
+///
+/// Those of the formatter.
+pub fn show(f: &mut fmt::Formatter<'_>, name: &str, names: &str, values: &[&dyn fmt::Debug]) -> fmt::Result {
+    let mut message = f.debug_struct(name);
+    for (name, value) in names.split(' ').zip(values) {
+        message.field(name, value);
+    }
+    message.finish()
 }
 
 /// Stands for an argument that does not implement `Debug`.

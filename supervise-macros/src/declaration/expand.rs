@@ -22,18 +22,19 @@ pub(crate) fn expand(declaration: &Declaration) -> TokenStream {
 
 /// Everything beside the item.
 pub(crate) fn generated(declaration: &Declaration) -> TokenStream {
-    let mut items = vec![reference::reference(declaration), supervisor(declaration)];
-    items.extend(durable(declaration));
-    items.extend(coverage(declaration));
     let Declaration { item, cfgs, table, children, .. } = declaration;
     // Otherwise the code mentions nothing of the user's but the type.
     let deprecated = attributes::deprecates(&item.attrs)
         || !item.generics.params.is_empty()
         || table.is_some()
         || !children.is_empty();
-    let mut generated = attributes::under(cfgs, deprecated, items);
+    let mut generated = attributes::under(cfgs, deprecated, vec![reference::reference(declaration)]);
     let under = if deprecated { quote!(#[allow(deprecated)]) } else { TokenStream::new() };
     generated.extend(reference::implementations(declaration, &under));
+    let mut items = vec![supervisor(declaration)];
+    items.extend(durable(declaration));
+    items.extend(coverage(declaration));
+    generated.extend(attributes::under(cfgs, deprecated, items));
     for path in &declaration.below {
         generated.extend(crate::supervise::already_read(path));
     }

@@ -67,13 +67,16 @@ impl ::core::fmt::Debug for WriterMessage {
         use ::supervise::__private::probes::*;
         match *self {
             WriterMessage::Write { ref orders } => {
-                __f.debug_struct("Write")
-                    .field("orders", ::supervise::__private::Shown(orders).__shown())
-                    .finish()
+                ::supervise::__private::show(
+                    __f,
+                    "Write",
+                    "orders",
+                    &[::supervise::__private::Shown(orders).__shown()],
+                )
             }
             #[cfg(unix)]
             WriterMessage::Note { ref lines } => {
-                __f.debug_struct("Note").field("lines", lines).finish()
+                ::supervise::__private::show(__f, "Note", "lines", &[lines])
             }
             WriterMessage::Count { .. } => __f.write_str("Count"),
         }
@@ -97,8 +100,6 @@ impl ::supervise::Actor for Writer {
         ::core::result::Result<(), ::supervise::Failure>,
         ::supervise::Envelope<WriterMessage>,
     > {
-        #[allow(unused_imports)]
-        use ::supervise::__private::probes::*;
         ::core::ops::ControlFlow::Break(
             match ::supervise::__private::open(__ctx, message) {
                 WriterMessage::Count {} => {
@@ -107,7 +108,7 @@ impl ::supervise::Actor for Writer {
                     ::supervise::__private::reply::<_, u64>(__ctx, reply)
                 }
                 #[allow(unreachable_patterns)]
-                _ => ::core::unreachable!("`handle_batch` handles it"),
+                _ => ::supervise::__private::handled_elsewhere(),
             },
         )
     }

@@ -18,6 +18,12 @@ pub enum Gate {
 #[allow(dead_code)]
 pub struct GateRef(crate::vendor::akka::ActorRef<Gate>);
 #[cfg(unix)]
+crate::vendor::akka::__private::impls_of_ref! {
+    [#[allow(deprecated)]] [pub] [GateRef] [Gate] [] [] [] [let _ = crate
+    ::vendor::akka::__private::has_messages:: < Gate >;] [const __PUBLIC :
+    ::core::primitive::bool = true;]
+}
+#[cfg(unix)]
 #[allow(deprecated)]
 #[automatically_derived]
 impl crate::vendor::akka::Supervisor for Gate {
@@ -68,11 +74,5 @@ impl<__P> crate::vendor::akka::DeclarationDecidedBy<__P> for Gate
 where
     __P: crate::vendor::akka::DecidesUnasked<crate::vendor::akka::StashOverflow>,
 {}
-#[cfg(unix)]
-crate::vendor::akka::__private::impls_of_ref! {
-    [#[allow(deprecated)]] [pub] [GateRef] [Gate] [] [] [] [let _ = crate
-    ::vendor::akka::__private::has_messages:: < Gate >;] [const __PUBLIC :
-    ::core::primitive::bool = true;]
-}
 #[supervise(__already_read)]
 const _: () = ();

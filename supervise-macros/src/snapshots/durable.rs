@@ -5,6 +5,10 @@ struct Orders;
 ///Refers to a [`Orders`]. Its methods make requests: `.await` asks, `.tell()` sends. `Display` shows the actor's path and `Uid`.
 #[allow(dead_code)]
 struct OrdersRef(::supervise::ActorRef<Orders>);
+::supervise::__private::impls_of_ref! {
+    [] [] [OrdersRef] [Orders] [] [] [] [let _ = ::supervise::__private::has_messages:: <
+    Orders >;] []
+}
 #[automatically_derived]
 impl ::supervise::Supervisor for Orders {
     type Ref = OrdersRef;
@@ -17,10 +21,6 @@ impl ::supervise::DecidesAll for Orders {}
 impl<__E: ?::core::marker::Sized> ::supervise::Decides<__E> for Orders {}
 impl<__P> ::supervise::EscalationsDecidedBy<__P> for Orders {}
 impl<__P> ::supervise::DeclarationDecidedBy<__P> for Orders {}
-::supervise::__private::impls_of_ref! {
-    [] [] [OrdersRef] [Orders] [] [] [] [let _ = ::supervise::__private::has_messages:: <
-    Orders >;] []
-}
 ///
 /**# Messages
 
@@ -80,15 +80,20 @@ impl ::core::fmt::Debug for OrdersMessage {
         use ::supervise::__private::probes::*;
         match *self {
             OrdersMessage::Place { ref order, ref r#type } => {
-                __f.debug_struct("Place")
-                    .field("order", ::supervise::__private::Shown(order).__shown())
-                    .field("type", r#type)
-                    .finish()
+                ::supervise::__private::show(
+                    __f,
+                    "Place",
+                    "order type",
+                    &[::supervise::__private::Shown(order).__shown(), r#type],
+                )
             }
             OrdersMessage::Socket { ref socket } => {
-                __f.debug_struct("Socket")
-                    .field("socket", ::supervise::__private::Shown(socket).__shown())
-                    .finish()
+                ::supervise::__private::show(
+                    __f,
+                    "Socket",
+                    "socket",
+                    &[::supervise::__private::Shown(socket).__shown()],
+                )
             }
             #[cfg(unix)]
             OrdersMessage::Empty { .. } => __f.write_str("Empty"),
@@ -113,8 +118,6 @@ impl ::supervise::Actor for Orders {
         ::core::result::Result<(), ::supervise::Failure>,
         ::supervise::Envelope<OrdersMessage>,
     > {
-        #[allow(unused_imports)]
-        use ::supervise::__private::probes::*;
         ::core::ops::ControlFlow::Break(
             match ::supervise::__private::open(__ctx, message) {
                 OrdersMessage::Place { order, r#type } => {

@@ -23,6 +23,10 @@ pub(crate) struct ReaderRef<S: Source, const N: usize>(
 )
 where
     S: Clone;
+::supervise::__private::impls_of_ref! {
+    [#[allow(deprecated)]] [pub (crate)] [ReaderRef < S, N >] [Reader < S, N >] [< S :
+    Source, const N : usize >] [where S : Clone] [where S : Clone, S : 'static] [] []
+}
 #[allow(deprecated)]
 #[automatically_derived]
 impl<S: Source, const N: usize> ::supervise::Supervisor for Reader<S, N>
@@ -87,10 +91,6 @@ for Reader<S, N>
 where
     S: Clone,
 {}
-::supervise::__private::impls_of_ref! {
-    [#[allow(deprecated)]] [pub (crate)] [ReaderRef < S, N >] [Reader < S, N >] [< S :
-    Source, const N : usize >] [where S : Clone] [where S : Clone, S : 'static] [] []
-}
 #[supervise(__already_read)]
 const _: () = ();
 ///
@@ -146,9 +146,12 @@ where
         use ::supervise::__private::probes::*;
         match *self {
             ReaderMessage::Next { ref other } => {
-                __f.debug_struct("Next")
-                    .field("other", ::supervise::__private::Shown(other).__shown())
-                    .finish()
+                ::supervise::__private::show(
+                    __f,
+                    "Next",
+                    "other",
+                    &[::supervise::__private::Shown(other).__shown()],
+                )
             }
         }
     }

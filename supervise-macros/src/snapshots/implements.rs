@@ -52,16 +52,24 @@ impl<K: Key> ::core::fmt::Debug for DatabaseMessage<K> {
         use ::supervise::__private::probes::*;
         match *self {
             DatabaseMessage::Put { ref key, ref value } => {
-                __f.debug_struct("Put")
-                    .field("key", ::supervise::__private::Shown(key).__shown())
-                    .field("value", ::supervise::__private::Shown(value).__shown())
-                    .finish()
+                ::supervise::__private::show(
+                    __f,
+                    "Put",
+                    "key value",
+                    &[
+                        ::supervise::__private::Shown(key).__shown(),
+                        ::supervise::__private::Shown(value).__shown(),
+                    ],
+                )
             }
             #[cfg(unix)]
             DatabaseMessage::Forget { ref key } => {
-                __f.debug_struct("Forget")
-                    .field("key", ::supervise::__private::Shown(key).__shown())
-                    .finish()
+                ::supervise::__private::show(
+                    __f,
+                    "Forget",
+                    "key",
+                    &[::supervise::__private::Shown(key).__shown()],
+                )
             }
         }
     }

@@ -5,6 +5,10 @@ struct Desk;
 ///Refers to a [`Desk`]. Its methods make requests: `.await` asks, `.tell()` sends. `Display` shows the actor's path and `Uid`.
 #[allow(dead_code)]
 struct DeskRef(::supervise::ActorRef<Desk>);
+::supervise::__private::impls_of_ref! {
+    [] [] [DeskRef] [Desk] [] [] [] [let _ = ::supervise::__private::has_messages:: <
+    Desk >;] []
+}
 #[automatically_derived]
 impl ::supervise::Supervisor for Desk {
     type Ref = DeskRef;
@@ -16,10 +20,6 @@ impl ::supervise::DecidesAll for Desk {}
 impl<__E: ?::core::marker::Sized> ::supervise::Decides<__E> for Desk {}
 impl<__P> ::supervise::EscalationsDecidedBy<__P> for Desk {}
 impl<__P> ::supervise::DeclarationDecidedBy<__P> for Desk {}
-::supervise::__private::impls_of_ref! {
-    [] [] [DeskRef] [Desk] [] [] [] [let _ = ::supervise::__private::has_messages:: <
-    Desk >;] []
-}
 ///
 /**# Messages
 
@@ -75,12 +75,15 @@ impl ::core::fmt::Debug for DeskMessage {
         use ::supervise::__private::probes::*;
         match *self {
             DeskMessage::Place { ref order } => {
-                __f.debug_struct("Place")
-                    .field("order", ::supervise::__private::Shown(order).__shown())
-                    .finish()
+                ::supervise::__private::show(
+                    __f,
+                    "Place",
+                    "order",
+                    &[::supervise::__private::Shown(order).__shown()],
+                )
             }
             DeskMessage::Cancel { ref order } => {
-                __f.debug_struct("Cancel").field("order", order).finish()
+                ::supervise::__private::show(__f, "Cancel", "order", &[order])
             }
         }
     }
@@ -97,8 +100,6 @@ impl ::supervise::Actor for Desk {
         message: ::supervise::Envelope<DeskMessage>,
         __ctx: &mut ::supervise::Context<Self>,
     ) -> ::core::result::Result<(), ::supervise::Failure> {
-        #[allow(unused_imports)]
-        use ::supervise::__private::probes::*;
         match ::supervise::__private::open(__ctx, message) {
             DeskMessage::Place { order } => {
                 ::supervise::__private::enter(__ctx, 1u16);
@@ -110,7 +111,7 @@ impl ::supervise::Actor for Desk {
                     .await;
                 ::core::result::Result::Ok(())
             }
-            _ => ::core::unreachable!("`handle_now` has handled it"),
+            _ => ::supervise::__private::handled_elsewhere(),
         }
     }
     fn handle_now(
@@ -148,7 +149,7 @@ impl ::supervise::Actor for Desk {
                     }
                 }
                 #[allow(unreachable_patterns)]
-                _ => ::core::unreachable!("`handle` handles it"),
+                _ => ::supervise::__private::handled_elsewhere(),
             },
         )
     }

@@ -18,6 +18,10 @@ struct Standings;
 ///Refers to a [`Standings`]. Its methods make requests: `.await` asks, `.tell()` sends. `Display` shows the actor's path and `Uid`.
 #[allow(dead_code)]
 struct StandingsRef(::supervise::ActorRef<Standings>);
+::supervise::__private::impls_of_ref! {
+    [#[allow(deprecated)]] [] [StandingsRef] [Standings] [] [] [] [let _ =
+    ::supervise::__private::has_messages:: < Standings >;] []
+}
 #[allow(deprecated)]
 #[automatically_derived]
 impl ::supervise::Supervisor for Standings {
@@ -129,9 +133,5 @@ impl ::supervise::HasOneSpellingForTheTypeInAllRules<FeedError> for Standings {}
 impl ::supervise::HasOneSpellingForTheTypeInAllRules<io::Error> for Standings {}
 #[allow(deprecated)]
 impl<__P> ::supervise::DeclarationDecidedBy<__P> for Standings {}
-::supervise::__private::impls_of_ref! {
-    [#[allow(deprecated)]] [] [StandingsRef] [Standings] [] [] [] [let _ =
-    ::supervise::__private::has_messages:: < Standings >;] []
-}
 #[supervise(__already_read)]
 const _: () = ();

@@ -13,6 +13,10 @@ struct Parent {
 ///Refers to a [`Parent`]. Its methods make requests: `.await` asks, `.tell()` sends. `Display` shows the actor's path and `Uid`.
 #[allow(dead_code)]
 struct ParentRef(::supervise::ActorRef<Parent>);
+::supervise::__private::impls_of_ref! {
+    [] [] [ParentRef] [Parent] [] [] [] [let _ = ::supervise::__private::has_messages:: <
+    Parent >;] []
+}
 #[automatically_derived]
 impl ::supervise::Supervisor for Parent {
     type Ref = ParentRef;
@@ -21,9 +25,5 @@ impl ::supervise::DecidesAll for Parent {}
 impl<__E: ?::core::marker::Sized> ::supervise::Decides<__E> for Parent {}
 impl<__P> ::supervise::EscalationsDecidedBy<__P> for Parent {}
 impl<__P> ::supervise::DeclarationDecidedBy<__P> for Parent {}
-::supervise::__private::impls_of_ref! {
-    [] [] [ParentRef] [Parent] [] [] [] [let _ = ::supervise::__private::has_messages:: <
-    Parent >;] []
-}
 #[supervise(__already_read)]
 const _: () = ();

@@ -18,6 +18,10 @@ enum Db {
 ///Refers to a [`Db`]. Its methods make requests: `.await` asks, `.tell()` sends. `Display` shows the actor's path and `Uid`.
 #[allow(dead_code)]
 struct DbRef(::supervise::ActorRef<Db>);
+::supervise::__private::impls_of_ref! {
+    [#[allow(deprecated)]] [] [DbRef] [Db] [] [] [] [let _ =
+    ::supervise::__private::has_messages:: < Db >;] []
+}
 #[allow(deprecated)]
 #[automatically_derived]
 impl ::supervise::Supervisor for Db {
@@ -79,9 +83,5 @@ impl<__P> ::supervise::EscalationsDecidedBy<__P> for Db {}
 impl ::supervise::HasOneSpellingForTheTypeInAllRules<DbError> for Db {}
 #[allow(deprecated)]
 impl<__P> ::supervise::DeclarationDecidedBy<__P> for Db {}
-::supervise::__private::impls_of_ref! {
-    [#[allow(deprecated)]] [] [DbRef] [Db] [] [] [] [let _ =
-    ::supervise::__private::has_messages:: < Db >;] []
-}
 #[supervise(__already_read)]
 const _: () = ();
