@@ -134,6 +134,7 @@ pub(crate) fn block(arguments: TokenStream, mut item: Syntax, errors: &mut Error
     own_type::check(&mut block, &members, &words, errors);
     block.check(errors);
     name_contexts(&block.krate, &words, &mut members);
+    allow_what_roles_require(&mut block.item.attrs, &mut members);
     block.item.members = members;
     Some(block)
 }
@@ -292,9 +293,18 @@ fn read_method(block: &mut Block, method: &mut Method, errors: &mut Errors) {
     }
     method.has_role = true;
     types::complete(&mut method.signature, &block.mistakes, errors);
-    // These lints complain about things that the role requires. The user's own attributes come later and take precedence.
-    // Otherwise the user's `#[expect]` of one of these lints would remain unfulfilled.
-    let mut attrs = attributes::ours(quote!(
+    for Given { attribute, cfg } in roles {
+        let mut attrs = method.attrs.clone();
+        attrs.extend(cfg);
+        read_role(block, &attribute, &attrs, &method.signature, errors);
+    }
+}
+
+/// Allows what some lints of clippy complain about although the roles of methods require it. The user's own attributes come later and
+/// take precedence. Otherwise the user's `#[expect]` of one of these lints would remain unfulfilled.
+fn allow_what_roles_require(block: &mut Vec<Attribute>, members: &mut [Member]) {
+    const LEVELS: &[&str] = &["allow", "cfg_attr", "deny", "expect", "forbid", "warn"];
+    let allow = attributes::ours(quote!(
         #[allow(
             clippy::needless_pass_by_ref_mut,
             clippy::needless_pass_by_value,
@@ -302,12 +312,21 @@ fn read_method(block: &mut Block, method: &mut Method, errors: &mut Errors) {
             clippy::unused_self
         )]
     ));
-    attrs.append(&mut method.attrs);
-    method.attrs = attrs;
-    for Given { attribute, cfg } in roles {
-        let mut attrs = method.attrs.clone();
-        attrs.extend(cfg);
-        read_role(block, &attribute, &attrs, &method.signature, errors);
+    // Once for all, if nothing else is in the block: rustc takes long to look a lint of clippy up.
+    let all_have_roles = members.iter().all(|member| matches!(member, Member::Method(method) if method.has_role));
+    let has_level = |attribute: &Attribute| LEVELS.iter().any(|level| attribute.path().is_ident(level));
+    if all_have_roles && !block.iter().any(has_level) {
+        if !members.is_empty() {
+            block.splice(0..0, allow);
+        }
+        return;
+    }
+    for member in members {
+        if let Member::Method(method) = member
+            && method.has_role
+        {
+            method.attrs.splice(0..0, allow.iter().cloned());
+        }
     }
 }
 

@@ -6,13 +6,13 @@
 | `write(orders: Order)` |  | `u64` | `DbError` |
 | `note(lines: String)` |  |  |  |
 | `count()` |  | `u64` |  |*/
+#[allow(
+    clippy::needless_pass_by_ref_mut,
+    clippy::needless_pass_by_value,
+    clippy::trivially_copy_pass_by_ref,
+    clippy::unused_self
+)]
 impl Writer {
-    #[allow(
-        clippy::needless_pass_by_ref_mut,
-        clippy::needless_pass_by_value,
-        clippy::trivially_copy_pass_by_ref,
-        clippy::unused_self
-    )]
     async fn write(
         &mut self,
         orders: Vec<Order>,
@@ -20,22 +20,10 @@ impl Writer {
     ) -> Result<Vec<u64>, DbError> {
         todo
     }
-    #[allow(
-        clippy::needless_pass_by_ref_mut,
-        clippy::needless_pass_by_value,
-        clippy::trivially_copy_pass_by_ref,
-        clippy::unused_self
-    )]
     #[cfg(unix)]
     fn note(&mut self, lines: Vec<String>) -> io::Result<()> {
         todo
     }
-    #[allow(
-        clippy::needless_pass_by_ref_mut,
-        clippy::needless_pass_by_value,
-        clippy::trivially_copy_pass_by_ref,
-        clippy::unused_self
-    )]
     fn count(&self) -> u64 {
         0
     }

@@ -29,27 +29,15 @@ impl<__P> ::supervise::DeclarationDecidedBy<__P> for Orders {}
 | `place(order: Order, r#type: u8)` |  |  |  |
 | `socket(socket: Socket)` |  |  |  |
 | `empty()` |  |  |  |*/
+#[allow(
+    clippy::needless_pass_by_ref_mut,
+    clippy::needless_pass_by_value,
+    clippy::trivially_copy_pass_by_ref,
+    clippy::unused_self
+)]
 impl Orders {
-    #[allow(
-        clippy::needless_pass_by_ref_mut,
-        clippy::needless_pass_by_value,
-        clippy::trivially_copy_pass_by_ref,
-        clippy::unused_self
-    )]
     fn place(&mut self, order: Order, r#type: u8) {}
-    #[allow(
-        clippy::needless_pass_by_ref_mut,
-        clippy::needless_pass_by_value,
-        clippy::trivially_copy_pass_by_ref,
-        clippy::unused_self
-    )]
     fn socket(&mut self, socket: Socket) {}
-    #[allow(
-        clippy::needless_pass_by_ref_mut,
-        clippy::needless_pass_by_value,
-        clippy::trivially_copy_pass_by_ref,
-        clippy::unused_self
-    )]
     #[cfg(unix)]
     fn empty(&self) {}
 }

@@ -99,16 +99,16 @@ const _: () = ();
 | request | what it does | reply | fails with |
 |---|---|---|---|
 | `next(other: Reader<S, N>)` |  | `Option<S::Item>` |  |*/
+#[allow(
+    clippy::needless_pass_by_ref_mut,
+    clippy::needless_pass_by_value,
+    clippy::trivially_copy_pass_by_ref,
+    clippy::unused_self
+)]
 impl<S: Source, const N: usize> Reader<S, N>
 where
     S: Clone,
 {
-    #[allow(
-        clippy::needless_pass_by_ref_mut,
-        clippy::needless_pass_by_value,
-        clippy::trivially_copy_pass_by_ref,
-        clippy::unused_self
-    )]
     fn next(&mut self, other: Self) -> Option<S::Item> {
         None
     }

@@ -5,22 +5,16 @@
 |---|---|---|---|
 | `put(key: K, value: Vec<u8>)` |  |  | `PutError` |
 | `forget(key: K)` |  |  |  |*/
+#[allow(
+    clippy::needless_pass_by_ref_mut,
+    clippy::needless_pass_by_value,
+    clippy::trivially_copy_pass_by_ref,
+    clippy::unused_self
+)]
 impl<K: Key> Database<K> {
-    #[allow(
-        clippy::needless_pass_by_ref_mut,
-        clippy::needless_pass_by_value,
-        clippy::trivially_copy_pass_by_ref,
-        clippy::unused_self
-    )]
     fn put(&mut self, key: K, value: Vec<u8>) -> Result<(), PutError> {
         todo
     }
-    #[allow(
-        clippy::needless_pass_by_ref_mut,
-        clippy::needless_pass_by_value,
-        clippy::trivially_copy_pass_by_ref,
-        clippy::unused_self
-    )]
     #[cfg(unix)]
     fn forget(&mut self, key: K) {}
 }

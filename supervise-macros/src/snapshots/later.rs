@@ -27,22 +27,16 @@ impl<__P> ::supervise::DeclarationDecidedBy<__P> for Desk {}
 |---|---|---|---|
 | `place(order: Order)` |  | `Receipt` |  |
 | `cancel(order: u32)` |  |  | `DbError` |*/
+#[allow(
+    clippy::needless_pass_by_ref_mut,
+    clippy::needless_pass_by_value,
+    clippy::trivially_copy_pass_by_ref,
+    clippy::unused_self
+)]
 impl Desk {
-    #[allow(
-        clippy::needless_pass_by_ref_mut,
-        clippy::needless_pass_by_value,
-        clippy::trivially_copy_pass_by_ref,
-        clippy::unused_self
-    )]
     async fn place(&mut self, order: Order, reply: ReplyTo<Receipt>) {
         todo
     }
-    #[allow(
-        clippy::needless_pass_by_ref_mut,
-        clippy::needless_pass_by_value,
-        clippy::trivially_copy_pass_by_ref,
-        clippy::unused_self
-    )]
     fn cancel(
         &mut self,
         reply: supervise::ReplyTo<()>,

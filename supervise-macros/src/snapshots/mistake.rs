@@ -9,13 +9,13 @@ mod mistakes_in_Feed {
 | request | what it does | reply | fails with |
 |---|---|---|---|
 | `fetch(id: u64, name: mistakes_in_Feed::Reported)` |  | `u8` |  |*/
+#[allow(
+    clippy::needless_pass_by_ref_mut,
+    clippy::needless_pass_by_value,
+    clippy::trivially_copy_pass_by_ref,
+    clippy::unused_self
+)]
 impl Feed {
-    #[allow(
-        clippy::needless_pass_by_ref_mut,
-        clippy::needless_pass_by_value,
-        clippy::trivially_copy_pass_by_ref,
-        clippy::unused_self
-    )]
     fn fetch(&mut self, id: u64, name: &str) -> u8 {
         1
     }
