@@ -110,10 +110,10 @@ fn handlers(block: &Block) -> TokenStream {
     methods
 }
 
-/// `probed` says whether the arms find out what a type implements.
-fn handle(block: &Block, arms: &TokenStream, rest: &TokenStream, probed: bool) -> TokenStream {
+/// `finds_out` says whether the arms find out what a type implements.
+fn handle(block: &Block, arms: &TokenStream, rest: &TokenStream, finds_out: bool) -> TokenStream {
     let krate = &block.krate;
-    let (probes, parameters) = (probed.then(|| probes(krate)), parameters(block));
+    let (probes, parameters) = (finds_out.then(|| probes(krate)), parameters(block));
     let at_name = spans::path_at(&block.krate, block.name.span());
     let returns = quote_spanned! {block.name.span()=>
         -> ::core::result::Result<(), #at_name::Failure>
@@ -135,7 +135,7 @@ fn handle_now(
     arms: &TokenStream,
     later: &TokenStream,
     gathered: TokenStream,
-    probed: bool,
+    finds_out: bool,
 ) -> TokenStream {
     let (krate, mixed) = (&block.krate, Span::mixed_site());
     let (mut given_back, mut rest) = (TokenStream::new(), never_arm(block));
@@ -149,7 +149,7 @@ fn handle_now(
         };
         rest = quote_spanned!(mixed=> #[allow(unreachable_patterns)] _ => #krate::__private::handled_elsewhere(),);
     }
-    let (probes, parameters) = (probed.then(|| probes(krate)), parameters(block));
+    let (probes, parameters) = (finds_out.then(|| probes(krate)), parameters(block));
     let envelope = message::envelope(block);
     quote_spanned! {Span::mixed_site()=>
         fn handle_now(
