@@ -39,14 +39,20 @@ pub(crate) fn conditions(cfgs: &TokenStream) -> TokenStream {
     conditions
 }
 
-/// Puts `cfgs` before each of `items`. Generated code does not warn about deprecated methods and types, because the user's own code
-/// does.
-pub(crate) fn under(cfgs: &TokenStream, items: Vec<TokenStream>) -> TokenStream {
+/// Puts `cfgs` before each of `items`. Generated code that may mention something `deprecated` does not warn about it, because the
+/// user's own code does.
+pub(crate) fn under(cfgs: &TokenStream, deprecated: bool, items: Vec<TokenStream>) -> TokenStream {
+    let before = if deprecated { quote!(#cfgs #[allow(deprecated)]) } else { cfgs.clone() };
     let mut under = TokenStream::new();
     for item in items {
-        under.extend(quote!(#cfgs #[allow(deprecated)] #item));
+        under.extend([before.clone(), item]);
     }
     under
+}
+
+/// Whether one of `attrs` makes its item deprecated in some build.
+pub(crate) fn deprecates(attrs: &[Attribute]) -> bool {
+    attrs.iter().any(|attribute| attribute.path().is_ident("deprecated") || attribute.path().is_ident("cfg_attr"))
 }
 
 /// Rewrites each `#[cfg_attr(condition, a, b)]` as one attribute for `a` and one for `b`, and a `#[cfg]` in it as a plain

@@ -60,10 +60,14 @@ pub(crate) fn derivation(
     ty: &dyn ToTokens,
     members: TokenStream,
 ) -> TokenStream {
-    let has_members = !members.is_empty();
-    let implementation = implementation(generics, of, ty, members);
-    if !has_members {
-        return implementation;
+    if members.is_empty() {
+        return implementation(generics, of, ty, members);
     }
-    quote_spanned!(Span::mixed_site()=> #[automatically_derived] #implementation)
+    let (impl_generics, _, where_clause) = generics.split_for_impl();
+    quote_spanned! {Span::mixed_site()=>
+        #[automatically_derived]
+        impl #impl_generics #of for #ty #where_clause {
+            #members
+        }
+    }
 }

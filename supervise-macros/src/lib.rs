@@ -46,7 +46,7 @@ mod value;
 #[cfg(test)]
 mod while_typing;
 
-use proc_macro2::TokenStream;
+use proc_macro2::{TokenStream, TokenTree};
 use syn::DeriveInput;
 use syn::parse::{Parse, ParseStream};
 
@@ -191,25 +191,38 @@ stray_attributes! {
 }
 
 fn expand_actor(arguments: TokenStream, item: &TokenStream) -> TokenStream {
-    let kind = |input: ParseStream<'_>| {
-        input.call(syn::Attribute::parse_outer)?;
-        input.parse::<syn::Visibility>()?;
-        let on_impl =
-            input.peek(syn::Token![impl]) || input.peek(syn::Token![unsafe]) && input.peek2(syn::Token![impl]);
-        let rest: TokenStream = input.parse()?;
-        Ok((on_impl, rest))
-    };
-    match syntax::read(item.clone(), kind) {
-        Ok((true, _)) => block::attribute(arguments, item),
-        Ok((false, rest)) => match syntax::read(item.clone(), DeriveInput::parse) {
-            Ok(declared) => declaration::attribute(arguments, declared),
-            Err(error) => {
-                let error = if starts_type(&rest) { error } else { not_an_actor(&rest) };
-                errors::beside(item, error)
-            }
-        },
-        Err(error) => errors::beside(item, error),
+    if is_impl(item) {
+        return block::attribute(arguments, item);
     }
+    match syntax::read(item.clone(), DeriveInput::parse) {
+        Ok(declared) => declaration::attribute(arguments, declared),
+        Err(error) => {
+            let rest = |input: ParseStream<'_>| {
+                input.call(syn::Attribute::parse_outer)?;
+                input.parse::<syn::Visibility>()?;
+                input.parse::<TokenStream>()
+            };
+            let error = match syntax::read(item.clone(), rest) {
+                Ok(rest) if starts_type(&rest) => error,
+                Ok(rest) => not_an_actor(&rest),
+                Err(error) => error,
+            };
+            errors::beside(item, error)
+        }
+    }
+}
+
+/// Whether `item` is an impl block. Looks at the first words only, because a parser reads all of the item.
+fn is_impl(item: &TokenStream) -> bool {
+    for token in item.clone() {
+        if let TokenTree::Ident(word) = token
+            && word != "pub"
+            && word != "unsafe"
+        {
+            return word == "impl";
+        }
+    }
+    false
 }
 
 fn starts_type(rest: &TokenStream) -> bool {

@@ -228,6 +228,10 @@ fn ident(setting: &Setting, words: &[&str]) -> syn::Result<Ident> {
 /// The tokens as a user would write them. (The blanks that a token stream prints depend on where it comes from.)
 pub(crate) fn written(tokens: &dyn ToTokens) -> String {
     let mut text = tokens.to_token_stream().to_string();
+    // Most types are one word, and macros are built without optimization.
+    if text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+        return text;
+    }
     for (printed, written) in &[
         (" :: ", "::"),
         (":: ", "::"),

@@ -12,6 +12,7 @@ mod named_error;
 mod plain_reply;
 pub mod probes;
 mod protocol;
+mod reference;
 mod settings;
 #[cfg(feature = "durable")]
 mod stored;
@@ -37,6 +38,7 @@ pub use compiler_hints::*;
 pub use named_error::*;
 pub use plain_reply::*;
 pub use protocol::*;
+pub use reference::*;
 pub use settings::*;
 #[cfg(feature = "durable")]
 pub use stored::*;
@@ -50,6 +52,17 @@ pub fn open<A: Actor<Message = Envelope<M>>, M>(ctx: &mut Context<A>, envelope: 
     let (message, reply) = envelope.into_parts();
     ctx.hold(reply.into_erased());
     message
+}
+
+/// Called for a message that another method of the actor handles, which never happens: `handle` gets those of async handlers,
+/// `handle_batch` those of handlers with `batch`, and `handle_now` the others.
+///
+/// # Panics
+///
+/// Always.
+#[cold]
+pub fn handled_elsewhere() -> ! {
+    unreachable!("another method handles this message")
 }
 
 /// Records which handler runs from now on: the `number`th of [`Actor::HANDLERS`], counted from 1.
@@ -120,6 +133,20 @@ impl<'a, T: fmt::Debug> Shown<'a, T> {
     pub fn __shown(self) -> &'a dyn fmt::Debug {
         self.0
     }
+}
+
+/// Shows a message: its name, and the names, with a blank between them, and the values of its arguments. (rustc checks one string
+/// faster than an array.)
+///
+/// # Errors
+///
+/// Those of the formatter.
+pub fn show(f: &mut fmt::Formatter<'_>, name: &str, names: &str, values: &[&dyn fmt::Debug]) -> fmt::Result {
+    let mut message = f.debug_struct(name);
+    for (name, value) in names.split(' ').zip(values) {
+        message.field(name, value);
+    }
+    message.finish()
 }
 
 /// Stands for an argument that does not implement `Debug`.

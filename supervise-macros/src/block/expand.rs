@@ -27,20 +27,14 @@ use crate::spans::{self, located};
 
 pub(crate) fn expand(block: &Block) -> TokenStream {
     let Block { item, cfgs, .. } = block;
-    let mut generated = vec![
-        one_block(block),
-        one_module(block),
-        message::message(block),
-        message::debug(block),
-        behaviour::actor(block),
-        reference::reference(block),
-        coverage::failures(block),
-    ];
+    let mut generated = vec![one_block(block), one_module(block), message::message(block)];
+    generated.extend(message::debug(block));
+    generated.extend([behaviour::actor(block), reference::reference(block), coverage::failures(block)]);
     generated.extend(message::visible(block));
     generated.extend(coverage::watches(block));
     generated.extend(ordinary::ordinary(block));
     generated.extend(remote::remote(block));
-    let generated = attributes::under(cfgs, generated);
+    let generated = attributes::under(cfgs, true, generated);
     let mut overview = TokenStream::new();
     if !block.handlers.is_empty() {
         let text = documentation::documentation(block);
@@ -86,11 +80,7 @@ fn one_module(block: &Block) -> TokenStream {
 fn call(method: &Ident, arguments: &[Ident], is_async: bool, krate: &syn::Path) -> TokenStream {
     let here = Span::mixed_site().located_at(method.span());
     let name = located(method);
-    let mut others = TokenStream::new();
-    for argument in arguments {
-        others.extend(quote_spanned!(here=> , #argument));
-    }
-    let call = quote_spanned!(here=> Self::#name(self #others));
+    let call = quote_spanned!(here=> Self::#name(self #(, #arguments)*));
     if !is_async {
         return call;
     }

@@ -17,12 +17,12 @@ pub(crate) mod stored;
 pub(crate) mod syntax;
 pub(crate) mod types;
 
-use std::collections::HashSet;
-
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Attribute, GenericArgument, Generics, Meta, Path, Signature, Type, TypePath, WherePredicate};
+use syn::{
+    Attribute, FnArg, GenericArgument, Generics, Meta, Path, ReturnType, Signature, Type, TypePath, WherePredicate,
+};
 
 use self::syntax::{Block as Syntax, Member, Method};
 use super::model::Block;
@@ -85,17 +85,22 @@ pub(crate) fn block(arguments: TokenStream, mut item: Syntax, errors: &mut Error
         actor,
         item,
     };
+    let mut words = Words::default();
     for member in &mut members {
         match member {
             Member::Method(method) => {
                 let (handlers, mistakes) = (block.handlers.len(), errors.count());
                 read_method(&mut block, method, errors);
-                body::check(&block.krate, &block.message, method, errors);
+                let mut body = Vec::new();
+                collect(method.body.to_token_stream(), &mut body);
+                body::check(&block.krate, &block.message, method, &body, errors);
                 if block.handlers.len() > handlers && errors.count() == mistakes {
                     slot::check(method, errors);
                 }
+                words.in_bodies.append(&mut body);
+                collect_signature(&method.signature, &mut words.elsewhere);
             }
-            Member::Other(attrs, _) => {
+            Member::Other(attrs, tokens) => {
                 for attribute in &attributes::take(attrs, &|attribute| role(attribute).is_some()) {
                     let name = written(attribute.path());
                     errors.at(
@@ -105,6 +110,7 @@ pub(crate) fn block(arguments: TokenStream, mut item: Syntax, errors: &mut Error
                         ),
                     );
                 }
+                collect(tokens.clone(), &mut words.elsewhere);
             }
         }
     }
@@ -119,16 +125,16 @@ pub(crate) fn block(arguments: TokenStream, mut item: Syntax, errors: &mut Error
         Member::Method(method) => mentions(method.signature.inputs.to_token_stream(), "Context"),
         Member::Other(..) => false,
     };
-    if members.iter().any(takes_context) {
+    if !block.unsure.is_empty() && members.iter().any(takes_context) {
         block.item.generics = block.sendable();
     }
     refuse_generic_remote(&mut block, given_remote.as_ref(), errors);
-    let words = Words::of(&members);
     block.keeps_replies = words.contains(handler::SLOT);
     refuse_watched_refs(&mut block, &words, errors);
     own_type::check(&mut block, &members, &words, errors);
     block.check(errors);
     name_contexts(&block.krate, &words, &mut members);
+    allow_what_roles_require(&mut block.item.attrs, &mut members);
     block.item.members = members;
     Some(block)
 }
@@ -195,7 +201,7 @@ fn refuse_watched_refs(block: &mut Block, words: &Words, errors: &mut Errors) {
 
 /// In a block whose bodies call a method of `anyhow::Context`, that trait may hide our context.
 fn name_contexts(krate: &Path, words: &Words, members: &mut [Member]) {
-    if !words.in_bodies.contains("context") && !words.in_bodies.contains("with_context") {
+    if !words.in_bodies.iter().any(|word| word == "context" || word == "with_context") {
         return;
     }
     for member in members {
@@ -205,40 +211,53 @@ fn name_contexts(krate: &Path, words: &Words, members: &mut [Member]) {
     }
 }
 
-/// The words in a block, read once, because macros are built without optimization.
+/// The words in a block, read once, because macros are built without optimization. For the same reason they are not in a set.
 #[derive(Default)]
 struct Words {
-    in_bodies: HashSet<String>,
-    elsewhere: HashSet<String>,
+    in_bodies: Vec<String>,
+    /// Those of signatures and of other members, without names of parameters.
+    elsewhere: Vec<String>,
 }
 
 impl Words {
-    fn of(members: &[Member]) -> Self {
-        let mut words = Self::default();
-        for member in members {
-            match member {
-                Member::Method(method) => {
-                    collect(method.body.to_token_stream(), &mut words.in_bodies);
-                    collect(method.signature.to_token_stream(), &mut words.elsewhere);
-                }
-                Member::Other(_, tokens) => collect(tokens.clone(), &mut words.elsewhere),
-            }
-        }
-        words
-    }
-
     fn contains(&self, word: &str) -> bool {
-        self.in_bodies.contains(word) || self.elsewhere.contains(word)
+        has(&self.in_bodies, word) || has(&self.elsewhere, word)
     }
 }
 
-fn collect(tokens: TokenStream, words: &mut HashSet<String>) {
+fn has(words: &[String], word: &str) -> bool {
+    words.iter().any(|own| own == word)
+}
+
+fn collect(tokens: TokenStream, words: &mut Vec<String>) {
     for token in tokens {
         match token {
-            TokenTree::Ident(word) => drop(words.insert(word.to_string())),
+            TokenTree::Ident(word) => words.push(word.to_string()),
             TokenTree::Group(group) => collect(group.stream(), words),
             TokenTree::Punct(_) | TokenTree::Literal(_) => {}
         }
+    }
+}
+
+fn collect_signature(signature: &Signature, words: &mut Vec<String>) {
+    for input in &signature.inputs {
+        if let FnArg::Typed(input) = input {
+            collect_type(&input.ty, words);
+        }
+    }
+    if let ReturnType::Type(_, ty) = &signature.output {
+        collect_type(ty, words);
+    }
+    collect(signature.generics.to_token_stream(), words);
+    collect(signature.generics.where_clause.to_token_stream(), words);
+}
+
+fn collect_type(ty: &Type, words: &mut Vec<String>) {
+    match ty {
+        Type::Path(TypePath { qself: None, path, .. }) if path.get_ident().is_some() => {
+            words.extend(path.get_ident().map(Ident::to_string));
+        }
+        ty => collect(ty.to_token_stream(), words),
     }
 }
 
@@ -274,9 +293,18 @@ fn read_method(block: &mut Block, method: &mut Method, errors: &mut Errors) {
     }
     method.has_role = true;
     types::complete(&mut method.signature, &block.mistakes, errors);
-    // These lints complain about things that the role requires. The user's own attributes come later and take precedence.
-    // Otherwise the user's `#[expect]` of one of these lints would remain unfulfilled.
-    let mut attrs = attributes::ours(quote!(
+    for Given { attribute, cfg } in roles {
+        let mut attrs = method.attrs.clone();
+        attrs.extend(cfg);
+        read_role(block, &attribute, &attrs, &method.signature, errors);
+    }
+}
+
+/// Allows what some lints of clippy complain about although the roles of methods require it. The user's own attributes come later and
+/// take precedence. Otherwise the user's `#[expect]` of one of these lints would remain unfulfilled.
+fn allow_what_roles_require(block: &mut Vec<Attribute>, members: &mut [Member]) {
+    const LEVELS: &[&str] = &["allow", "cfg_attr", "deny", "expect", "forbid", "warn"];
+    let allow = attributes::ours(quote!(
         #[allow(
             clippy::needless_pass_by_ref_mut,
             clippy::needless_pass_by_value,
@@ -284,12 +312,21 @@ fn read_method(block: &mut Block, method: &mut Method, errors: &mut Errors) {
             clippy::unused_self
         )]
     ));
-    attrs.append(&mut method.attrs);
-    method.attrs = attrs;
-    for Given { attribute, cfg } in roles {
-        let mut attrs = method.attrs.clone();
-        attrs.extend(cfg);
-        read_role(block, &attribute, &attrs, &method.signature, errors);
+    // Once for all, if nothing else is in the block: rustc takes long to look a lint of clippy up.
+    let all_have_roles = members.iter().all(|member| matches!(member, Member::Method(method) if method.has_role));
+    let has_level = |attribute: &Attribute| LEVELS.iter().any(|level| attribute.path().is_ident(level));
+    if all_have_roles && !block.iter().any(has_level) {
+        if !members.is_empty() {
+            block.splice(0..0, allow);
+        }
+        return;
+    }
+    for member in members {
+        if let Member::Method(method) = member
+            && method.has_role
+        {
+            method.attrs.splice(0..0, allow.iter().cloned());
+        }
     }
 }
 

@@ -22,19 +22,26 @@ pub(crate) fn expand(declaration: &Declaration) -> TokenStream {
 
 /// Everything beside the item.
 pub(crate) fn generated(declaration: &Declaration) -> TokenStream {
-    let mut generated = reference::reference(declaration);
-    generated.push(supervisor(declaration));
-    generated.extend(durable(declaration));
-    generated.extend(coverage(declaration));
-    let generated = attributes::under(&declaration.cfgs, generated);
-    let mut read = TokenStream::new();
+    let Declaration { item, cfgs, table, children, .. } = declaration;
+    // Otherwise the code mentions nothing of the user's but the type.
+    let deprecated = attributes::deprecates(&item.attrs)
+        || !item.generics.params.is_empty()
+        || table.is_some()
+        || !children.is_empty();
+    let mut generated = attributes::under(cfgs, deprecated, vec![reference::reference(declaration)]);
+    let under = if deprecated { quote!(#[allow(deprecated)]) } else { TokenStream::new() };
+    generated.extend(reference::implementations(declaration, &under));
+    let mut items = vec![supervisor(declaration)];
+    items.extend(durable(declaration));
+    items.extend(coverage(declaration));
+    generated.extend(attributes::under(cfgs, deprecated, items));
     for path in &declaration.below {
-        read.extend(crate::supervise::already_read(path));
+        generated.extend(crate::supervise::already_read(path));
     }
     if let Some(table) = &declaration.table {
-        read.extend(table::warnings(table));
+        generated.extend(table::warnings(table));
     }
-    quote!(#generated #read)
+    generated
 }
 
 /// The user's item. Its documentation continues with the ref, the table and the children.

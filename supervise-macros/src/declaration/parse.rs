@@ -5,8 +5,8 @@ mod child;
 use std::fmt::Display;
 use std::str::FromStr;
 
-use proc_macro2::{Ident, TokenStream, TokenTree};
-use quote::{ToTokens, format_ident, quote};
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
+use quote::{ToTokens, format_ident};
 use syn::parse::{Parse, ParseStream};
 use syn::{Attribute, Data, DeriveInput, LitInt, Meta, Path};
 
@@ -177,7 +177,9 @@ fn actor_arguments(arguments: TokenStream, errors: &mut Errors) -> ActorArgument
 
 /// Where generated code finds what it calls.
 pub(crate) fn facade() -> Path {
-    syntax::read(quote!(::supervise), Path::parse).expect("a path of ours")
+    let mut path = Path::from(Ident::new("supervise", Span::call_site()));
+    path.leading_colon = Some(syn::Token![::](Span::call_site()));
+    path
 }
 
 /// Reads `crate = path`.

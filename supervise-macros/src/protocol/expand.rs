@@ -26,7 +26,7 @@ pub(super) fn expand(protocol: &Protocol) -> TokenStream {
         }
     }
     generated.extend(list(protocol));
-    let generated = attributes::under(&cfgs(item), generated);
+    let generated = attributes::under(&cfgs(item), true, generated);
     quote!(#item #generated)
 }
 

@@ -6,13 +6,13 @@
 | `write(orders: Order)` |  | `u64` | `DbError` |
 | `note(lines: String)` |  |  |  |
 | `count()` |  | `u64` |  |*/
+#[allow(
+    clippy::needless_pass_by_ref_mut,
+    clippy::needless_pass_by_value,
+    clippy::trivially_copy_pass_by_ref,
+    clippy::unused_self
+)]
 impl Writer {
-    #[allow(
-        clippy::needless_pass_by_ref_mut,
-        clippy::needless_pass_by_value,
-        clippy::trivially_copy_pass_by_ref,
-        clippy::unused_self
-    )]
     async fn write(
         &mut self,
         orders: Vec<Order>,
@@ -20,22 +20,10 @@ impl Writer {
     ) -> Result<Vec<u64>, DbError> {
         todo
     }
-    #[allow(
-        clippy::needless_pass_by_ref_mut,
-        clippy::needless_pass_by_value,
-        clippy::trivially_copy_pass_by_ref,
-        clippy::unused_self
-    )]
     #[cfg(unix)]
     fn note(&mut self, lines: Vec<String>) -> io::Result<()> {
         todo
     }
-    #[allow(
-        clippy::needless_pass_by_ref_mut,
-        clippy::needless_pass_by_value,
-        clippy::trivially_copy_pass_by_ref,
-        clippy::unused_self
-    )]
     fn count(&self) -> u64 {
         0
     }
@@ -67,13 +55,16 @@ impl ::core::fmt::Debug for WriterMessage {
         use ::supervise::__private::probes::*;
         match *self {
             WriterMessage::Write { ref orders } => {
-                __f.debug_struct("Write")
-                    .field("orders", ::supervise::__private::Shown(orders).__shown())
-                    .finish()
+                ::supervise::__private::show(
+                    __f,
+                    "Write",
+                    "orders",
+                    &[::supervise::__private::Shown(orders).__shown()],
+                )
             }
             #[cfg(unix)]
             WriterMessage::Note { ref lines } => {
-                __f.debug_struct("Note").field("lines", lines).finish()
+                ::supervise::__private::show(__f, "Note", "lines", &[lines])
             }
             WriterMessage::Count { .. } => __f.write_str("Count"),
         }
@@ -97,8 +88,6 @@ impl ::supervise::Actor for Writer {
         ::core::result::Result<(), ::supervise::Failure>,
         ::supervise::Envelope<WriterMessage>,
     > {
-        #[allow(unused_imports)]
-        use ::supervise::__private::probes::*;
         ::core::ops::ControlFlow::Break(
             match ::supervise::__private::open(__ctx, message) {
                 WriterMessage::Count {} => {
@@ -107,7 +96,7 @@ impl ::supervise::Actor for Writer {
                     ::supervise::__private::reply::<_, u64>(__ctx, reply)
                 }
                 #[allow(unreachable_patterns)]
-                _ => ::core::unreachable!("`handle_batch` handles it"),
+                _ => ::supervise::__private::handled_elsewhere(),
             },
         )
     }

@@ -18,80 +18,10 @@ pub enum Gate {
 #[allow(dead_code)]
 pub struct GateRef(crate::vendor::akka::ActorRef<Gate>);
 #[cfg(unix)]
-#[allow(deprecated)]
-#[automatically_derived]
-impl ::core::clone::Clone for GateRef {
-    fn clone(&self) -> Self {
-        Self(::core::clone::Clone::clone(&self.0))
-    }
-}
-#[cfg(unix)]
-#[allow(deprecated)]
-#[automatically_derived]
-impl ::core::fmt::Debug for GateRef {
-    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-        let _ = crate::vendor::akka::__private::has_messages::<Gate>;
-        ::core::fmt::Debug::fmt(&self.0, f)
-    }
-}
-#[cfg(unix)]
-#[allow(deprecated)]
-#[automatically_derived]
-impl ::core::fmt::Display for GateRef {
-    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-        ::core::fmt::Display::fmt(&self.0, f)
-    }
-}
-#[cfg(unix)]
-#[allow(deprecated)]
-#[automatically_derived]
-impl ::core::cmp::PartialEq for GateRef {
-    fn eq(&self, other: &Self) -> ::core::primitive::bool {
-        ::core::cmp::PartialEq::eq(&self.0, &other.0)
-    }
-}
-#[cfg(unix)]
-#[allow(deprecated)]
-impl ::core::cmp::Eq for GateRef {}
-#[cfg(unix)]
-#[allow(deprecated)]
-#[automatically_derived]
-impl ::core::hash::Hash for GateRef {
-    fn hash<__H: ::core::hash::Hasher>(&self, state: &mut __H) {
-        ::core::hash::Hash::hash(&self.0, state);
-    }
-}
-#[cfg(unix)]
-#[allow(deprecated)]
-#[automatically_derived]
-impl ::core::convert::From<crate::vendor::akka::ActorRef<Gate>> for GateRef {
-    fn from(actor: crate::vendor::akka::ActorRef<Gate>) -> Self {
-        Self(actor)
-    }
-}
-#[cfg(unix)]
-#[allow(deprecated)]
-#[automatically_derived]
-impl crate::vendor::akka::TypedRef for GateRef {
-    type Actor = Gate;
-    fn actor_ref(&self) -> &crate::vendor::akka::ActorRef<Gate> {
-        &self.0
-    }
-}
-#[cfg(unix)]
-#[allow(deprecated)]
-#[automatically_derived]
-impl crate::vendor::akka::__private::MigrationHints for GateRef {
-    const __PUBLIC: ::core::primitive::bool = true;
-}
-#[cfg(unix)]
-#[allow(deprecated)]
-impl GateRef {
-    /// The ref with the methods that do not depend on the actor's messages.
-    #[allow(dead_code)]
-    pub fn actor_ref(&self) -> &crate::vendor::akka::ActorRef<Gate> {
-        &self.0
-    }
+crate::vendor::akka::__private::impls_of_ref! {
+    [#[allow(deprecated)]] [pub] [GateRef] [Gate] [] [] [] [let _ = crate
+    ::vendor::akka::__private::has_messages:: < Gate >;] [const __PUBLIC :
+    ::core::primitive::bool = true;]
 }
 #[cfg(unix)]
 #[allow(deprecated)]

@@ -2,74 +2,13 @@
 [`OrdersRef`] refers to this actor and has a method for each message.
 */
 struct Orders;
-#[allow(deprecated)]
 ///Refers to a [`Orders`]. Its methods make requests: `.await` asks, `.tell()` sends. `Display` shows the actor's path and `Uid`.
 #[allow(dead_code)]
 struct OrdersRef(::supervise::ActorRef<Orders>);
-#[allow(deprecated)]
-#[automatically_derived]
-impl ::core::clone::Clone for OrdersRef {
-    fn clone(&self) -> Self {
-        Self(::core::clone::Clone::clone(&self.0))
-    }
+::supervise::__private::impls_of_ref! {
+    [] [] [OrdersRef] [Orders] [] [] [] [let _ = ::supervise::__private::has_messages:: <
+    Orders >;] []
 }
-#[allow(deprecated)]
-#[automatically_derived]
-impl ::core::fmt::Debug for OrdersRef {
-    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-        let _ = ::supervise::__private::has_messages::<Orders>;
-        ::core::fmt::Debug::fmt(&self.0, f)
-    }
-}
-#[allow(deprecated)]
-#[automatically_derived]
-impl ::core::fmt::Display for OrdersRef {
-    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-        ::core::fmt::Display::fmt(&self.0, f)
-    }
-}
-#[allow(deprecated)]
-#[automatically_derived]
-impl ::core::cmp::PartialEq for OrdersRef {
-    fn eq(&self, other: &Self) -> ::core::primitive::bool {
-        ::core::cmp::PartialEq::eq(&self.0, &other.0)
-    }
-}
-#[allow(deprecated)]
-impl ::core::cmp::Eq for OrdersRef {}
-#[allow(deprecated)]
-#[automatically_derived]
-impl ::core::hash::Hash for OrdersRef {
-    fn hash<__H: ::core::hash::Hasher>(&self, state: &mut __H) {
-        ::core::hash::Hash::hash(&self.0, state);
-    }
-}
-#[allow(deprecated)]
-#[automatically_derived]
-impl ::core::convert::From<::supervise::ActorRef<Orders>> for OrdersRef {
-    fn from(actor: ::supervise::ActorRef<Orders>) -> Self {
-        Self(actor)
-    }
-}
-#[allow(deprecated)]
-#[automatically_derived]
-impl ::supervise::TypedRef for OrdersRef {
-    type Actor = Orders;
-    fn actor_ref(&self) -> &::supervise::ActorRef<Orders> {
-        &self.0
-    }
-}
-#[allow(deprecated)]
-impl ::supervise::__private::MigrationHints for OrdersRef {}
-#[allow(deprecated)]
-impl OrdersRef {
-    /// The ref with the methods that do not depend on the actor's messages.
-    #[allow(dead_code)]
-    fn actor_ref(&self) -> &::supervise::ActorRef<Orders> {
-        &self.0
-    }
-}
-#[allow(deprecated)]
 #[automatically_derived]
 impl ::supervise::Supervisor for Orders {
     type Ref = OrdersRef;
@@ -77,15 +16,10 @@ impl ::supervise::Supervisor for Orders {
         ::supervise::durable::DurableMailbox::DEFAULT.window(8usize).crashes(2u32),
     );
 }
-#[allow(deprecated)]
 impl ::supervise::Durable for Orders {}
-#[allow(deprecated)]
 impl ::supervise::DecidesAll for Orders {}
-#[allow(deprecated)]
 impl<__E: ?::core::marker::Sized> ::supervise::Decides<__E> for Orders {}
-#[allow(deprecated)]
 impl<__P> ::supervise::EscalationsDecidedBy<__P> for Orders {}
-#[allow(deprecated)]
 impl<__P> ::supervise::DeclarationDecidedBy<__P> for Orders {}
 ///
 /**# Messages
@@ -95,27 +29,15 @@ impl<__P> ::supervise::DeclarationDecidedBy<__P> for Orders {}
 | `place(order: Order, r#type: u8)` |  |  |  |
 | `socket(socket: Socket)` |  |  |  |
 | `empty()` |  |  |  |*/
+#[allow(
+    clippy::needless_pass_by_ref_mut,
+    clippy::needless_pass_by_value,
+    clippy::trivially_copy_pass_by_ref,
+    clippy::unused_self
+)]
 impl Orders {
-    #[allow(
-        clippy::needless_pass_by_ref_mut,
-        clippy::needless_pass_by_value,
-        clippy::trivially_copy_pass_by_ref,
-        clippy::unused_self
-    )]
     fn place(&mut self, order: Order, r#type: u8) {}
-    #[allow(
-        clippy::needless_pass_by_ref_mut,
-        clippy::needless_pass_by_value,
-        clippy::trivially_copy_pass_by_ref,
-        clippy::unused_self
-    )]
     fn socket(&mut self, socket: Socket) {}
-    #[allow(
-        clippy::needless_pass_by_ref_mut,
-        clippy::needless_pass_by_value,
-        clippy::trivially_copy_pass_by_ref,
-        clippy::unused_self
-    )]
     #[cfg(unix)]
     fn empty(&self) {}
 }
@@ -146,15 +68,20 @@ impl ::core::fmt::Debug for OrdersMessage {
         use ::supervise::__private::probes::*;
         match *self {
             OrdersMessage::Place { ref order, ref r#type } => {
-                __f.debug_struct("Place")
-                    .field("order", ::supervise::__private::Shown(order).__shown())
-                    .field("type", r#type)
-                    .finish()
+                ::supervise::__private::show(
+                    __f,
+                    "Place",
+                    "order type",
+                    &[::supervise::__private::Shown(order).__shown(), r#type],
+                )
             }
             OrdersMessage::Socket { ref socket } => {
-                __f.debug_struct("Socket")
-                    .field("socket", ::supervise::__private::Shown(socket).__shown())
-                    .finish()
+                ::supervise::__private::show(
+                    __f,
+                    "Socket",
+                    "socket",
+                    &[::supervise::__private::Shown(socket).__shown()],
+                )
             }
             #[cfg(unix)]
             OrdersMessage::Empty { .. } => __f.write_str("Empty"),
@@ -179,8 +106,6 @@ impl ::supervise::Actor for Orders {
         ::core::result::Result<(), ::supervise::Failure>,
         ::supervise::Envelope<OrdersMessage>,
     > {
-        #[allow(unused_imports)]
-        use ::supervise::__private::probes::*;
         ::core::ops::ControlFlow::Break(
             match ::supervise::__private::open(__ctx, message) {
                 OrdersMessage::Place { order, r#type } => {

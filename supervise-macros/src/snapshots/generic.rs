@@ -23,103 +23,9 @@ pub(crate) struct ReaderRef<S: Source, const N: usize>(
 )
 where
     S: Clone;
-#[allow(deprecated)]
-#[automatically_derived]
-impl<S: Source, const N: usize> ::core::clone::Clone for ReaderRef<S, N>
-where
-    S: Clone,
-{
-    fn clone(&self) -> Self {
-        Self(::core::clone::Clone::clone(&self.0))
-    }
-}
-#[allow(deprecated)]
-#[automatically_derived]
-impl<S: Source, const N: usize> ::core::fmt::Debug for ReaderRef<S, N>
-where
-    S: Clone,
-{
-    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-        ::core::fmt::Debug::fmt(&self.0, f)
-    }
-}
-#[allow(deprecated)]
-#[automatically_derived]
-impl<S: Source, const N: usize> ::core::fmt::Display for ReaderRef<S, N>
-where
-    S: Clone,
-{
-    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-        ::core::fmt::Display::fmt(&self.0, f)
-    }
-}
-#[allow(deprecated)]
-#[automatically_derived]
-impl<S: Source, const N: usize> ::core::cmp::PartialEq for ReaderRef<S, N>
-where
-    S: Clone,
-{
-    fn eq(&self, other: &Self) -> ::core::primitive::bool {
-        ::core::cmp::PartialEq::eq(&self.0, &other.0)
-    }
-}
-#[allow(deprecated)]
-impl<S: Source, const N: usize> ::core::cmp::Eq for ReaderRef<S, N>
-where
-    S: Clone,
-{}
-#[allow(deprecated)]
-#[automatically_derived]
-impl<S: Source, const N: usize> ::core::hash::Hash for ReaderRef<S, N>
-where
-    S: Clone,
-{
-    fn hash<__H: ::core::hash::Hasher>(&self, state: &mut __H) {
-        ::core::hash::Hash::hash(&self.0, state);
-    }
-}
-#[allow(deprecated)]
-#[automatically_derived]
-impl<
-    S: Source,
-    const N: usize,
-> ::core::convert::From<::supervise::ActorRef<Reader<S, N>>> for ReaderRef<S, N>
-where
-    S: Clone,
-{
-    fn from(actor: ::supervise::ActorRef<Reader<S, N>>) -> Self {
-        Self(actor)
-    }
-}
-#[allow(deprecated)]
-#[automatically_derived]
-impl<S: Source, const N: usize> ::supervise::TypedRef for ReaderRef<S, N>
-where
-    S: Clone,
-    S: 'static,
-{
-    type Actor = Reader<S, N>;
-    fn actor_ref(&self) -> &::supervise::ActorRef<Reader<S, N>> {
-        &self.0
-    }
-}
-#[allow(deprecated)]
-impl<S: Source, const N: usize> ::supervise::__private::MigrationHints
-for ReaderRef<S, N>
-where
-    S: Clone,
-    S: 'static,
-{}
-#[allow(deprecated)]
-impl<S: Source, const N: usize> ReaderRef<S, N>
-where
-    S: Clone,
-{
-    /// The ref with the methods that do not depend on the actor's messages.
-    #[allow(dead_code)]
-    pub(crate) fn actor_ref(&self) -> &::supervise::ActorRef<Reader<S, N>> {
-        &self.0
-    }
+::supervise::__private::impls_of_ref! {
+    [#[allow(deprecated)]] [pub (crate)] [ReaderRef < S, N >] [Reader < S, N >] [< S :
+    Source, const N : usize >] [where S : Clone] [where S : Clone, S : 'static] [] []
 }
 #[allow(deprecated)]
 #[automatically_derived]
@@ -193,16 +99,16 @@ const _: () = ();
 | request | what it does | reply | fails with |
 |---|---|---|---|
 | `next(other: Reader<S, N>)` |  | `Option<S::Item>` |  |*/
+#[allow(
+    clippy::needless_pass_by_ref_mut,
+    clippy::needless_pass_by_value,
+    clippy::trivially_copy_pass_by_ref,
+    clippy::unused_self
+)]
 impl<S: Source, const N: usize> Reader<S, N>
 where
     S: Clone,
 {
-    #[allow(
-        clippy::needless_pass_by_ref_mut,
-        clippy::needless_pass_by_value,
-        clippy::trivially_copy_pass_by_ref,
-        clippy::unused_self
-    )]
     fn next(&mut self, other: Self) -> Option<S::Item> {
         None
     }
@@ -240,9 +146,12 @@ where
         use ::supervise::__private::probes::*;
         match *self {
             ReaderMessage::Next { ref other } => {
-                __f.debug_struct("Next")
-                    .field("other", ::supervise::__private::Shown(other).__shown())
-                    .finish()
+                ::supervise::__private::show(
+                    __f,
+                    "Next",
+                    "other",
+                    &[::supervise::__private::Shown(other).__shown()],
+                )
             }
         }
     }

@@ -91,14 +91,17 @@ impl ::core::fmt::Debug for FeedMessage {
         use ::supervise::__private::probes::*;
         match *self {
             FeedMessage::Fetch { ref id } => {
-                __f.debug_struct("Fetch")
-                    .field("id", ::supervise::__private::Shown(id).__shown())
-                    .finish()
+                ::supervise::__private::show(
+                    __f,
+                    "Fetch",
+                    "id",
+                    &[::supervise::__private::Shown(id).__shown()],
+                )
             }
             #[cfg(unix)]
             FeedMessage::Read { .. } => __f.write_str("Read"),
             FeedMessage::Check { ref strict } => {
-                __f.debug_struct("Check").field("strict", strict).finish()
+                ::supervise::__private::show(__f, "Check", "strict", &[strict])
             }
             FeedMessage::Close { .. } => __f.write_str("Close"),
             FeedMessage::Count { .. } => __f.write_str("Count"),
@@ -147,7 +150,7 @@ impl ::supervise::Actor for Feed {
                     }
                 }
             }
-            _ => ::core::unreachable!("`handle_now` has handled it"),
+            _ => ::supervise::__private::handled_elsewhere(),
         }
     }
     fn handle_now(
@@ -209,7 +212,7 @@ impl ::supervise::Actor for Feed {
                     ::supervise::__private::reply::<_, u64>(__ctx, reply)
                 }
                 #[allow(unreachable_patterns)]
-                _ => ::core::unreachable!("`handle` handles it"),
+                _ => ::supervise::__private::handled_elsewhere(),
             },
         )
     }

@@ -5,22 +5,16 @@
 |---|---|---|---|
 | `put(key: K, value: Vec<u8>)` |  |  | `PutError` |
 | `forget(key: K)` |  |  |  |*/
+#[allow(
+    clippy::needless_pass_by_ref_mut,
+    clippy::needless_pass_by_value,
+    clippy::trivially_copy_pass_by_ref,
+    clippy::unused_self
+)]
 impl<K: Key> Database<K> {
-    #[allow(
-        clippy::needless_pass_by_ref_mut,
-        clippy::needless_pass_by_value,
-        clippy::trivially_copy_pass_by_ref,
-        clippy::unused_self
-    )]
     fn put(&mut self, key: K, value: Vec<u8>) -> Result<(), PutError> {
         todo
     }
-    #[allow(
-        clippy::needless_pass_by_ref_mut,
-        clippy::needless_pass_by_value,
-        clippy::trivially_copy_pass_by_ref,
-        clippy::unused_self
-    )]
     #[cfg(unix)]
     fn forget(&mut self, key: K) {}
 }
@@ -52,16 +46,24 @@ impl<K: Key> ::core::fmt::Debug for DatabaseMessage<K> {
         use ::supervise::__private::probes::*;
         match *self {
             DatabaseMessage::Put { ref key, ref value } => {
-                __f.debug_struct("Put")
-                    .field("key", ::supervise::__private::Shown(key).__shown())
-                    .field("value", ::supervise::__private::Shown(value).__shown())
-                    .finish()
+                ::supervise::__private::show(
+                    __f,
+                    "Put",
+                    "key value",
+                    &[
+                        ::supervise::__private::Shown(key).__shown(),
+                        ::supervise::__private::Shown(value).__shown(),
+                    ],
+                )
             }
             #[cfg(unix)]
             DatabaseMessage::Forget { ref key } => {
-                __f.debug_struct("Forget")
-                    .field("key", ::supervise::__private::Shown(key).__shown())
-                    .finish()
+                ::supervise::__private::show(
+                    __f,
+                    "Forget",
+                    "key",
+                    &[::supervise::__private::Shown(key).__shown()],
+                )
             }
         }
     }

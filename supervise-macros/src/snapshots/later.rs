@@ -2,74 +2,13 @@
 [`DeskRef`] refers to this actor and has a method for each message.
 */
 struct Desk;
-#[allow(deprecated)]
 ///Refers to a [`Desk`]. Its methods make requests: `.await` asks, `.tell()` sends. `Display` shows the actor's path and `Uid`.
 #[allow(dead_code)]
 struct DeskRef(::supervise::ActorRef<Desk>);
-#[allow(deprecated)]
-#[automatically_derived]
-impl ::core::clone::Clone for DeskRef {
-    fn clone(&self) -> Self {
-        Self(::core::clone::Clone::clone(&self.0))
-    }
+::supervise::__private::impls_of_ref! {
+    [] [] [DeskRef] [Desk] [] [] [] [let _ = ::supervise::__private::has_messages:: <
+    Desk >;] []
 }
-#[allow(deprecated)]
-#[automatically_derived]
-impl ::core::fmt::Debug for DeskRef {
-    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-        let _ = ::supervise::__private::has_messages::<Desk>;
-        ::core::fmt::Debug::fmt(&self.0, f)
-    }
-}
-#[allow(deprecated)]
-#[automatically_derived]
-impl ::core::fmt::Display for DeskRef {
-    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-        ::core::fmt::Display::fmt(&self.0, f)
-    }
-}
-#[allow(deprecated)]
-#[automatically_derived]
-impl ::core::cmp::PartialEq for DeskRef {
-    fn eq(&self, other: &Self) -> ::core::primitive::bool {
-        ::core::cmp::PartialEq::eq(&self.0, &other.0)
-    }
-}
-#[allow(deprecated)]
-impl ::core::cmp::Eq for DeskRef {}
-#[allow(deprecated)]
-#[automatically_derived]
-impl ::core::hash::Hash for DeskRef {
-    fn hash<__H: ::core::hash::Hasher>(&self, state: &mut __H) {
-        ::core::hash::Hash::hash(&self.0, state);
-    }
-}
-#[allow(deprecated)]
-#[automatically_derived]
-impl ::core::convert::From<::supervise::ActorRef<Desk>> for DeskRef {
-    fn from(actor: ::supervise::ActorRef<Desk>) -> Self {
-        Self(actor)
-    }
-}
-#[allow(deprecated)]
-#[automatically_derived]
-impl ::supervise::TypedRef for DeskRef {
-    type Actor = Desk;
-    fn actor_ref(&self) -> &::supervise::ActorRef<Desk> {
-        &self.0
-    }
-}
-#[allow(deprecated)]
-impl ::supervise::__private::MigrationHints for DeskRef {}
-#[allow(deprecated)]
-impl DeskRef {
-    /// The ref with the methods that do not depend on the actor's messages.
-    #[allow(dead_code)]
-    fn actor_ref(&self) -> &::supervise::ActorRef<Desk> {
-        &self.0
-    }
-}
-#[allow(deprecated)]
 #[automatically_derived]
 impl ::supervise::Supervisor for Desk {
     type Ref = DeskRef;
@@ -77,13 +16,9 @@ impl ::supervise::Supervisor for Desk {
         ::core::time::Duration::from_secs(5u64),
     );
 }
-#[allow(deprecated)]
 impl ::supervise::DecidesAll for Desk {}
-#[allow(deprecated)]
 impl<__E: ?::core::marker::Sized> ::supervise::Decides<__E> for Desk {}
-#[allow(deprecated)]
 impl<__P> ::supervise::EscalationsDecidedBy<__P> for Desk {}
-#[allow(deprecated)]
 impl<__P> ::supervise::DeclarationDecidedBy<__P> for Desk {}
 ///
 /**# Messages
@@ -92,22 +27,16 @@ impl<__P> ::supervise::DeclarationDecidedBy<__P> for Desk {}
 |---|---|---|---|
 | `place(order: Order)` |  | `Receipt` |  |
 | `cancel(order: u32)` |  |  | `DbError` |*/
+#[allow(
+    clippy::needless_pass_by_ref_mut,
+    clippy::needless_pass_by_value,
+    clippy::trivially_copy_pass_by_ref,
+    clippy::unused_self
+)]
 impl Desk {
-    #[allow(
-        clippy::needless_pass_by_ref_mut,
-        clippy::needless_pass_by_value,
-        clippy::trivially_copy_pass_by_ref,
-        clippy::unused_self
-    )]
     async fn place(&mut self, order: Order, reply: ReplyTo<Receipt>) {
         todo
     }
-    #[allow(
-        clippy::needless_pass_by_ref_mut,
-        clippy::needless_pass_by_value,
-        clippy::trivially_copy_pass_by_ref,
-        clippy::unused_self
-    )]
     fn cancel(
         &mut self,
         reply: supervise::ReplyTo<()>,
@@ -140,12 +69,15 @@ impl ::core::fmt::Debug for DeskMessage {
         use ::supervise::__private::probes::*;
         match *self {
             DeskMessage::Place { ref order } => {
-                __f.debug_struct("Place")
-                    .field("order", ::supervise::__private::Shown(order).__shown())
-                    .finish()
+                ::supervise::__private::show(
+                    __f,
+                    "Place",
+                    "order",
+                    &[::supervise::__private::Shown(order).__shown()],
+                )
             }
             DeskMessage::Cancel { ref order } => {
-                __f.debug_struct("Cancel").field("order", order).finish()
+                ::supervise::__private::show(__f, "Cancel", "order", &[order])
             }
         }
     }
@@ -162,8 +94,6 @@ impl ::supervise::Actor for Desk {
         message: ::supervise::Envelope<DeskMessage>,
         __ctx: &mut ::supervise::Context<Self>,
     ) -> ::core::result::Result<(), ::supervise::Failure> {
-        #[allow(unused_imports)]
-        use ::supervise::__private::probes::*;
         match ::supervise::__private::open(__ctx, message) {
             DeskMessage::Place { order } => {
                 ::supervise::__private::enter(__ctx, 1u16);
@@ -175,7 +105,7 @@ impl ::supervise::Actor for Desk {
                     .await;
                 ::core::result::Result::Ok(())
             }
-            _ => ::core::unreachable!("`handle_now` has handled it"),
+            _ => ::supervise::__private::handled_elsewhere(),
         }
     }
     fn handle_now(
@@ -213,7 +143,7 @@ impl ::supervise::Actor for Desk {
                     }
                 }
                 #[allow(unreachable_patterns)]
-                _ => ::core::unreachable!("`handle` handles it"),
+                _ => ::supervise::__private::handled_elsewhere(),
             },
         )
     }

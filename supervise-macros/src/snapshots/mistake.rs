@@ -9,13 +9,13 @@ mod mistakes_in_Feed {
 | request | what it does | reply | fails with |
 |---|---|---|---|
 | `fetch(id: u64, name: mistakes_in_Feed::Reported)` |  | `u8` |  |*/
+#[allow(
+    clippy::needless_pass_by_ref_mut,
+    clippy::needless_pass_by_value,
+    clippy::trivially_copy_pass_by_ref,
+    clippy::unused_self
+)]
 impl Feed {
-    #[allow(
-        clippy::needless_pass_by_ref_mut,
-        clippy::needless_pass_by_value,
-        clippy::trivially_copy_pass_by_ref,
-        clippy::unused_self
-    )]
     fn fetch(&mut self, id: u64, name: &str) -> u8 {
         1
     }
@@ -42,10 +42,12 @@ impl ::core::fmt::Debug for FeedMessage {
         use ::supervise::__private::probes::*;
         match *self {
             FeedMessage::Fetch { ref id, ref name } => {
-                __f.debug_struct("Fetch")
-                    .field("id", id)
-                    .field("name", ::supervise::__private::Shown(name).__shown())
-                    .finish()
+                ::supervise::__private::show(
+                    __f,
+                    "Fetch",
+                    "id name",
+                    &[id, ::supervise::__private::Shown(name).__shown()],
+                )
             }
         }
     }
@@ -64,8 +66,6 @@ impl ::supervise::Actor for Feed {
         ::core::result::Result<(), ::supervise::Failure>,
         ::supervise::Envelope<FeedMessage>,
     > {
-        #[allow(unused_imports)]
-        use ::supervise::__private::probes::*;
         ::core::ops::ControlFlow::Break(
             match ::supervise::__private::open(__ctx, message) {
                 FeedMessage::Fetch { .. } => ::core::result::Result::Ok(()),

@@ -18,68 +18,9 @@ struct Standings;
 ///Refers to a [`Standings`]. Its methods make requests: `.await` asks, `.tell()` sends. `Display` shows the actor's path and `Uid`.
 #[allow(dead_code)]
 struct StandingsRef(::supervise::ActorRef<Standings>);
-#[allow(deprecated)]
-#[automatically_derived]
-impl ::core::clone::Clone for StandingsRef {
-    fn clone(&self) -> Self {
-        Self(::core::clone::Clone::clone(&self.0))
-    }
-}
-#[allow(deprecated)]
-#[automatically_derived]
-impl ::core::fmt::Debug for StandingsRef {
-    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-        let _ = ::supervise::__private::has_messages::<Standings>;
-        ::core::fmt::Debug::fmt(&self.0, f)
-    }
-}
-#[allow(deprecated)]
-#[automatically_derived]
-impl ::core::fmt::Display for StandingsRef {
-    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-        ::core::fmt::Display::fmt(&self.0, f)
-    }
-}
-#[allow(deprecated)]
-#[automatically_derived]
-impl ::core::cmp::PartialEq for StandingsRef {
-    fn eq(&self, other: &Self) -> ::core::primitive::bool {
-        ::core::cmp::PartialEq::eq(&self.0, &other.0)
-    }
-}
-#[allow(deprecated)]
-impl ::core::cmp::Eq for StandingsRef {}
-#[allow(deprecated)]
-#[automatically_derived]
-impl ::core::hash::Hash for StandingsRef {
-    fn hash<__H: ::core::hash::Hasher>(&self, state: &mut __H) {
-        ::core::hash::Hash::hash(&self.0, state);
-    }
-}
-#[allow(deprecated)]
-#[automatically_derived]
-impl ::core::convert::From<::supervise::ActorRef<Standings>> for StandingsRef {
-    fn from(actor: ::supervise::ActorRef<Standings>) -> Self {
-        Self(actor)
-    }
-}
-#[allow(deprecated)]
-#[automatically_derived]
-impl ::supervise::TypedRef for StandingsRef {
-    type Actor = Standings;
-    fn actor_ref(&self) -> &::supervise::ActorRef<Standings> {
-        &self.0
-    }
-}
-#[allow(deprecated)]
-impl ::supervise::__private::MigrationHints for StandingsRef {}
-#[allow(deprecated)]
-impl StandingsRef {
-    /// The ref with the methods that do not depend on the actor's messages.
-    #[allow(dead_code)]
-    fn actor_ref(&self) -> &::supervise::ActorRef<Standings> {
-        &self.0
-    }
+::supervise::__private::impls_of_ref! {
+    [#[allow(deprecated)]] [] [StandingsRef] [Standings] [] [] [] [let _ =
+    ::supervise::__private::has_messages:: < Standings >;] []
 }
 #[allow(deprecated)]
 #[automatically_derived]

@@ -18,68 +18,9 @@ enum Db {
 ///Refers to a [`Db`]. Its methods make requests: `.await` asks, `.tell()` sends. `Display` shows the actor's path and `Uid`.
 #[allow(dead_code)]
 struct DbRef(::supervise::ActorRef<Db>);
-#[allow(deprecated)]
-#[automatically_derived]
-impl ::core::clone::Clone for DbRef {
-    fn clone(&self) -> Self {
-        Self(::core::clone::Clone::clone(&self.0))
-    }
-}
-#[allow(deprecated)]
-#[automatically_derived]
-impl ::core::fmt::Debug for DbRef {
-    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-        let _ = ::supervise::__private::has_messages::<Db>;
-        ::core::fmt::Debug::fmt(&self.0, f)
-    }
-}
-#[allow(deprecated)]
-#[automatically_derived]
-impl ::core::fmt::Display for DbRef {
-    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-        ::core::fmt::Display::fmt(&self.0, f)
-    }
-}
-#[allow(deprecated)]
-#[automatically_derived]
-impl ::core::cmp::PartialEq for DbRef {
-    fn eq(&self, other: &Self) -> ::core::primitive::bool {
-        ::core::cmp::PartialEq::eq(&self.0, &other.0)
-    }
-}
-#[allow(deprecated)]
-impl ::core::cmp::Eq for DbRef {}
-#[allow(deprecated)]
-#[automatically_derived]
-impl ::core::hash::Hash for DbRef {
-    fn hash<__H: ::core::hash::Hasher>(&self, state: &mut __H) {
-        ::core::hash::Hash::hash(&self.0, state);
-    }
-}
-#[allow(deprecated)]
-#[automatically_derived]
-impl ::core::convert::From<::supervise::ActorRef<Db>> for DbRef {
-    fn from(actor: ::supervise::ActorRef<Db>) -> Self {
-        Self(actor)
-    }
-}
-#[allow(deprecated)]
-#[automatically_derived]
-impl ::supervise::TypedRef for DbRef {
-    type Actor = Db;
-    fn actor_ref(&self) -> &::supervise::ActorRef<Db> {
-        &self.0
-    }
-}
-#[allow(deprecated)]
-impl ::supervise::__private::MigrationHints for DbRef {}
-#[allow(deprecated)]
-impl DbRef {
-    /// The ref with the methods that do not depend on the actor's messages.
-    #[allow(dead_code)]
-    fn actor_ref(&self) -> &::supervise::ActorRef<Db> {
-        &self.0
-    }
+::supervise::__private::impls_of_ref! {
+    [#[allow(deprecated)]] [] [DbRef] [Db] [] [] [] [let _ =
+    ::supervise::__private::has_messages:: < Db >;] []
 }
 #[allow(deprecated)]
 #[automatically_derived]

@@ -71,7 +71,7 @@ pub(crate) fn own_table(table: &Table, item: &DeriveInput, krate: &Path) -> Toke
     // An actor that uses the table may have permanent children.
     generated.extend(coverage(table, &item.generics, ident, krate, true));
     generated.extend(checked(table, &item.generics, &quote!(#ident), &quote!(SupervisionTable), krate));
-    let generated = attributes::under(&attributes::cfgs(&item.attrs), generated);
+    let generated = attributes::under(&attributes::cfgs(&item.attrs), true, generated);
     let warnings = warnings(table);
     quote!(#item #generated #warnings)
 }

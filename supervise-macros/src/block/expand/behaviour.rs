@@ -71,22 +71,26 @@ fn names(block: &Block) -> TokenStream {
 /// `handle` for async handlers, `handle_now` for the others.
 fn handlers(block: &Block) -> TokenStream {
     let (mut waiting, mut prompt, mut later) = (TokenStream::new(), TokenStream::new(), TokenStream::new());
+    let (mut probed_waiting, mut probed_prompt) = (false, false);
     for (number, handler) in (1_u16..).zip(&block.handlers) {
         if handler.batch.is_some() && handler.is_sound() {
             continue;
         }
         if handler.is_async {
             waiting.extend(arm(block, handler, number));
+            probed_waiting |= is_probed(&handler.reply);
             let give_back =
                 quote_spanned!(Span::mixed_site()=> return ::core::ops::ControlFlow::Continue(message));
             later.extend(message::named_arm(block, handler, &give_back));
         } else {
             prompt.extend(arm(block, handler, number));
+            probed_prompt |= is_probed(&handler.reply);
         }
     }
     let mut gathered = TokenStream::new();
     if batch::is_used(block) {
-        gathered = quote_spanned!(Span::mixed_site()=> #[allow(unreachable_patterns)] _ => ::core::unreachable!("`handle_batch` handles it"),);
+        let krate = &block.krate;
+        gathered = quote_spanned!(Span::mixed_site()=> #[allow(unreachable_patterns)] _ => #krate::__private::handled_elsewhere(),);
     }
     let mut methods = TokenStream::new();
     if !waiting.is_empty() {
@@ -95,19 +99,21 @@ fn handlers(block: &Block) -> TokenStream {
             rest.extend(gathered.clone());
             rest
         } else {
-            quote_spanned!(Span::mixed_site()=> _ => ::core::unreachable!("`handle_now` has handled it"),)
+            let krate = &block.krate;
+            quote_spanned!(Span::mixed_site()=> _ => #krate::__private::handled_elsewhere(),)
         };
-        methods.extend(handle(block, &waiting, &rest));
+        methods.extend(handle(block, &waiting, &rest, probed_waiting));
     }
     if !prompt.is_empty() {
-        methods.extend(handle_now(block, &prompt, &later, gathered));
+        methods.extend(handle_now(block, &prompt, &later, gathered, probed_prompt));
     }
     methods
 }
 
-fn handle(block: &Block, arms: &TokenStream, rest: &TokenStream) -> TokenStream {
+/// `finds_out` says whether the arms find out what a type implements.
+fn handle(block: &Block, arms: &TokenStream, rest: &TokenStream, finds_out: bool) -> TokenStream {
     let krate = &block.krate;
-    let (probes, parameters) = (probes(&block.krate), parameters(block));
+    let (probes, parameters) = (finds_out.then(|| probes(krate)), parameters(block));
     let at_name = spans::path_at(&block.krate, block.name.span());
     let returns = quote_spanned! {block.name.span()=>
         -> ::core::result::Result<(), #at_name::Failure>
@@ -124,7 +130,13 @@ fn handle(block: &Block, arms: &TokenStream, rest: &TokenStream) -> TokenStream 
 }
 
 /// `later` are the patterns of the messages whose handlers are async.
-fn handle_now(block: &Block, arms: &TokenStream, later: &TokenStream, gathered: TokenStream) -> TokenStream {
+fn handle_now(
+    block: &Block,
+    arms: &TokenStream,
+    later: &TokenStream,
+    gathered: TokenStream,
+    finds_out: bool,
+) -> TokenStream {
     let (krate, mixed) = (&block.krate, Span::mixed_site());
     let (mut given_back, mut rest) = (TokenStream::new(), never_arm(block));
     rest.extend(gathered);
@@ -135,9 +147,10 @@ fn handle_now(block: &Block, arms: &TokenStream, later: &TokenStream, gathered: 
                 _ => {}
             }
         };
-        rest = quote_spanned!(mixed=> #[allow(unreachable_patterns)] _ => ::core::unreachable!("`handle` handles it"),);
+        rest = quote_spanned!(mixed=> #[allow(unreachable_patterns)] _ => #krate::__private::handled_elsewhere(),);
     }
-    let (probes, parameters, envelope) = (probes(krate), parameters(block), message::envelope(block));
+    let (probes, parameters) = (finds_out.then(|| probes(krate)), parameters(block));
+    let envelope = message::envelope(block);
     quote_spanned! {Span::mixed_site()=>
         fn handle_now(
             #parameters
@@ -177,25 +190,39 @@ fn arm(block: &Block, handler: &Handler, number: u16) -> TokenStream {
     if !handler.is_sound() {
         return quote_spanned!(mixed=> #cfgs #message::#variant { .. } => ::core::result::Result::Ok(()),);
     }
-    let (mut fields, mut checked) = (TokenStream::new(), TokenStream::new());
+    let (mut fields, mut checked) = (Vec::new(), None::<TokenStream>);
     for field in &handler.fields {
         let (ident, ty) = (located(&field.ident), &field.ty);
-        fields.extend(quote_spanned!(mixed=> #ident,));
         if !is_plain(ty) {
             let span = spans::of(ty);
             let krate = spans::path_at(krate, span);
-            checked.extend(quote_spanned!(span=> let #ident = #krate::__private::sendable::<#ty>(#ident);));
+            let check = quote_spanned!(span=> let #ident = #krate::__private::sendable::<#ty>(#ident););
+            checked.get_or_insert_default().extend(check);
         }
+        fields.push(ident);
     }
     let answer = answer(handler, krate);
     quote_spanned! {mixed=>
         #cfgs
-        #message::#variant { #fields } => {
+        #message::#variant { #(#fields,)* } => {
             #krate::__private::enter(__ctx, #number);
             #checked
             #answer
         }
     }
+}
+
+/// Whether the answer finds out what a type implements.
+fn is_probed(reply: &Reply) -> bool {
+    match reply {
+        Reply::Plain(ty) => may_be_alias(ty),
+        reply => reply.fallible().is_some(),
+    }
+}
+
+/// Whether `ty` may be a `Result` under another name.
+fn may_be_alias(ty: &Type) -> bool {
+    matches!(ty, Type::Path(_) | Type::Macro(_)) && !is_plain(ty)
 }
 
 /// Calls the handler's method and answers with what it returns.
@@ -206,19 +233,21 @@ fn answer(handler: &Handler, krate: &Path) -> TokenStream {
     let at = handler.reply.span();
     let give = spans::path_at(krate, at);
     let ty = handler.reply.ty(krate);
-    let give = quote_spanned!(at=> #give::__private::reply::<_, #ty>);
     let reply = if nothing { quote_spanned!(mixed=> ()) } else { quote_spanned!(mixed=> reply) };
-    let answered = quote_spanned!(mixed=> #give(__ctx, #reply));
+    let given = quote_spanned!(mixed=> (__ctx, #reply));
+    let answered = quote_spanned!(at=> #give::__private::reply::<_, #ty> #given);
     match &handler.reply {
         Reply::Later(later) => answered_later(later, &call, &ty, krate),
         // The returned value may be `#[must_use]`.
         Reply::Unit => quote_spanned!(mixed=> let () = #call; #answered),
         Reply::Plain(ty) => {
-            let mut probe = TokenStream::new();
-            if matches!(ty, Type::Path(_) | Type::Macro(_)) && !is_plain(ty) {
+            let mut probe = None;
+            if may_be_alias(ty) {
                 let span = spans::of(ty);
                 let at = spans::path_at(krate, span);
-                probe = quote_spanned!(span=> #at::__private::plain_reply((&#at::__private::Probe::<#ty>::NEW).__kind()););
+                probe = Some(
+                    quote_spanned!(span=> #at::__private::plain_reply((&#at::__private::Probe::<#ty>::NEW).__kind());),
+                );
             }
             quote_spanned!(mixed=> #probe let reply = #call; #answered)
         }

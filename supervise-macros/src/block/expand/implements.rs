@@ -11,6 +11,9 @@ use crate::spans::{self, located};
 /// generics and its handlers.
 pub(super) fn calls(block: &Block) -> TokenStream {
     let Block { krate, name, reference, cfgs, .. } = block;
+    if block.implements.is_empty() {
+        return TokenStream::new();
+    }
     let generics = block.sendable();
     let (impl_generics, _, where_clause) = generics.split_for_impl();
     let mut handlers = TokenStream::new();

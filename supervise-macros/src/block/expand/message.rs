@@ -29,12 +29,12 @@ pub(super) fn message(block: &Block) -> TokenStream {
             variants.extend(quote!(#docs #variant,));
             continue;
         }
-        let mut fields = TokenStream::new();
+        let (mut names, mut types) = (Vec::new(), Vec::new());
         for field in &handler.fields {
-            let (ident, ty) = (located(&field.ident), &field.ty);
-            fields.extend(quote!(#ident: #ty,));
+            names.push(located(&field.ident));
+            types.push(&field.ty);
         }
-        variants.extend(quote!(#docs #variant { #fields },));
+        variants.extend(quote!(#docs #variant { #(#names: #types,)* },));
     }
     if needs_never(block) {
         let never = never_variant(generics);
@@ -137,17 +137,17 @@ pub(super) fn envelope(block: &Block) -> TokenStream {
 }
 
 /// The message's `Debug`, which shows the name and the arguments, unless the user derives another.
-pub(super) fn debug(block: &Block) -> TokenStream {
+pub(super) fn debug(block: &Block) -> Option<TokenStream> {
     let Block { krate, message, generics, .. } = block;
     if block.arguments.derives_debug().is_some() {
-        return TokenStream::new();
+        return None;
     }
     let (_, ty_generics, _) = generics.split_for_impl();
     let mixed = Span::mixed_site();
     let mut arms = TokenStream::new();
     let mut imports = false;
     for handler in &block.handlers {
-        let (cfgs, variant, name) = (&handler.cfgs, located(&handler.variant), handler.variant.to_string());
+        let name = handler.variant.to_string();
         if handler.arguments.sensitive.value.is_some() {
             let hidden = quote_spanned!(mixed=> __f.debug_struct(#name).finish_non_exhaustive());
             arms.extend(named_arm(block, handler, &hidden));
@@ -158,18 +158,26 @@ pub(super) fn debug(block: &Block) -> TokenStream {
             arms.extend(named_arm(block, handler, &only));
             continue;
         }
-        let (mut names, mut shown) = (TokenStream::new(), TokenStream::new());
+        let (mut fields, mut names, mut shown) = (Vec::new(), String::new(), TokenStream::new());
         for field in &handler.fields {
-            let (ident, text) = (located(&field.ident), field.ident.unraw().to_string());
-            names.extend(quote_spanned!(mixed=> ref #ident,));
+            let ident = located(&field.ident);
             shown.extend(if is_plain(&field.ty) {
-                quote_spanned!(mixed=> .field(#text, #ident))
+                quote_spanned!(mixed=> #ident,)
             } else {
                 imports = true;
-                quote_spanned!(mixed=> .field(#text, #krate::__private::Shown(#ident).__shown()))
+                quote_spanned!(mixed=> #krate::__private::Shown(#ident).__shown(),)
             });
+            if !names.is_empty() {
+                names.push(' ');
+            }
+            names.push_str(&field.ident.unraw().to_string());
+            fields.push(ident);
         }
-        arms.extend(quote_spanned!(mixed=> #cfgs #message::#variant { #names } => __f.debug_struct(#name) #shown .finish(),));
+        let (cfgs, variant) = (&handler.cfgs, located(&handler.variant));
+        arms.extend(quote_spanned! {mixed=>
+            #cfgs
+            #message::#variant { #(ref #fields,)* } => #krate::__private::show(__f, #name, #names, &[#shown]),
+        });
     }
     let import = imports.then(|| probes(krate));
     let never = never_arm(block);
@@ -183,7 +191,7 @@ pub(super) fn debug(block: &Block) -> TokenStream {
         }
     };
     let of = quote_spanned!(mixed=> ::core::fmt::Debug);
-    derivation(generics, of, &quote!(#message #ty_generics), members)
+    Some(derivation(generics, of, &quote!(#message #ty_generics), members))
 }
 
 /// The names of messages, for dead letters and events.

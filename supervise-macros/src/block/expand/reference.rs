@@ -33,11 +33,10 @@ fn request(block: &Block, handler: &Handler) -> TokenStream {
     let mixed = Span::mixed_site();
     let variant = located(variant);
     let docs = with_default_doc(docs, &format!("A request for `{ident}`."));
-    let (mut names, mut parameters) = (TokenStream::new(), TokenStream::new());
+    let (mut names, mut types) = (Vec::new(), Vec::new());
     for field in &handler.fields {
-        let (name, ty) = (located(&field.ident), &field.ty);
-        names.extend(quote_spanned!(mixed=> #name,));
-        parameters.extend(quote_spanned!(mixed=> , #name: #ty));
+        names.push(located(&field.ident));
+        types.push(&field.ty);
     }
     let reply =
         if handler.batch.is_some() { batch::reply(&handler.reply, krate) } else { handler.reply.ty(krate) };
@@ -45,20 +44,17 @@ fn request(block: &Block, handler: &Handler) -> TokenStream {
     let at = handler.reply.span();
     let sent = spans::path_at(krate, at);
     let request = quote_spanned!(at=> #sent::__private::request::<_, _, #reply>);
-    let inline = if handler.arguments.inline.value.is_some() {
-        quote_spanned!(mixed=> .inline())
-    } else {
-        TokenStream::new()
-    };
-    let (mut kind, mut transient) = (TokenStream::new(), TokenStream::new());
+    // Not empty streams, because `quote` copies what is before a stream.
+    let inline = handler.arguments.inline.value.map(|()| quote_spanned!(mixed=> .inline()));
+    let (mut kind, mut transient) = (None, None);
     if handler.arguments.transient.given().is_some() {
-        kind = quote_spanned!(mixed=> , #krate::Transient);
-        transient = quote_spanned!(mixed=> .transient());
+        kind = Some(quote_spanned!(mixed=> , #krate::Transient));
+        transient = Some(quote_spanned!(mixed=> .transient()));
     }
     quote_spanned! {mixed=>
         #docs
-        pub fn #ident(&self #parameters) -> #krate::Request<'_, #actor, #reply #kind> {
-            #request(self.actor_ref(), #message::#variant { #names }) #transient #inline
+        pub fn #ident(&self #(, #names: #types)*) -> #krate::Request<'_, #actor, #reply #kind> {
+            #request(self.actor_ref(), #message::#variant { #(#names,)* }) #transient #inline
         }
     }
 }

@@ -8,9 +8,9 @@ use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::{FnArg, Pat, Path, Signature};
 
-use super::mentions;
 use super::syntax::Method;
 use super::types::is_context;
+use super::{has, mentions};
 use crate::attributes;
 use crate::errors::Errors;
 use crate::settings::{split, written};
@@ -18,9 +18,16 @@ use crate::spelling::joined;
 use crate::value::this;
 
 /// Refuses mistakes in the method's body, and mends them where it can, so that rustc does not report them as well.
-pub(super) fn check(krate: &Path, message: &Ident, method: &mut Method, errors: &mut Errors) {
+/// `words` are those of the body.
+pub(super) fn check(krate: &Path, message: &Ident, method: &mut Method, words: &[String], errors: &mut Errors) {
     let TokenTree::Group(body) = &method.body else { return };
-    let (context, is_parameter) = context(&method.signature);
+    let parameter = context(&method.signature);
+    let is_named = parameter.is_some();
+    let context = parameter.unwrap_or_else(|| "ctx".to_owned());
+    if !has(words, &context) && !has(words, "spawn") {
+        return;
+    }
+    let is_parameter = is_named || mentions(method.signature.inputs.to_token_stream(), &context);
     let mut uses = Uses { context: &context, first: None, may_bind: false };
     uses.look(&body.stream(), false);
     if !uses.may_bind
@@ -57,17 +64,17 @@ pub(super) fn check(krate: &Path, message: &Ident, method: &mut Method, errors: 
     }
 }
 
-/// The name of the context in the method, and whether it is a parameter.
-fn context(signature: &Signature) -> (String, bool) {
+/// The name of the context, if it is a parameter of the method.
+fn context(signature: &Signature) -> Option<String> {
     for input in &signature.inputs {
         if let FnArg::Typed(input) = input
             && let (true, Pat::Ident(name)) = (is_context(&input.ty), &*input.pat)
             && !name.ident.to_string().starts_with('_')
         {
-            return (name.ident.to_string(), true);
+            return Some(name.ident.to_string());
         }
     }
-    ("ctx".to_owned(), mentions(signature.inputs.to_token_stream(), "ctx"))
+    None
 }
 
 fn no_context(signature: &Signature) -> String {
@@ -360,6 +367,7 @@ mod tests {
     use quote::quote;
 
     use super::*;
+    use crate::block::parse::collect;
     use crate::block::parse::syntax::Member;
     use crate::syntax;
 
@@ -375,7 +383,9 @@ mod tests {
         let krate = syntax::read(quote!(::supervise), syn::parse::Parse::parse).expect("a path");
         let mut errors = Errors::new();
         let message = Ident::new("FeedMessage", Span::call_site());
-        check(&krate, &message, &mut method, &mut errors);
+        let mut words = Vec::new();
+        collect(method.body.to_token_stream(), &mut words);
+        check(&krate, &message, &mut method, &words, &mut errors);
         (errors.finish().map_or_else(String::new, |error| error.to_string()), method.body.to_string())
     }
 

@@ -6,7 +6,7 @@ use quote::{ToTokens, format_ident};
 use syn::Type;
 
 use super::syntax::Member;
-use super::{Words, mentions};
+use super::{Words, has, mentions};
 use crate::block::model::Block;
 use crate::errors::Errors;
 use crate::spelling::closest;
@@ -46,7 +46,7 @@ fn check_fields(block: &Block, errors: &mut Errors) -> bool {
 /// Refuses a variant that no handler makes, in a block that does not use the messages itself: it is one of another enum of that name.
 fn check_variants(block: &Block, members: &[Member], words: &Words, errors: &mut Errors) -> bool {
     let name = block.message.to_string();
-    if words.elsewhere.contains(&name) || !words.in_bodies.contains(&name) {
+    if !has(&words.in_bodies, &name) || has(&words.elsewhere, &name) {
         return false;
     }
     let variants: Vec<String> = block.handlers.iter().map(|handler| handler.variant.to_string()).collect();

@@ -9,6 +9,7 @@ use syn::{
 };
 
 use super::handler::SLOT;
+use super::mentions;
 use crate::block::model::reported;
 use crate::errors::Errors;
 use crate::settings::written;
@@ -127,7 +128,14 @@ pub(super) fn name_context(signature: &mut Signature, krate: &Path) {
 
 /// The type with the actor's type instead of `Self`, for use outside the impl block.
 pub(crate) fn without_self(ty: &Type, actor: &Type) -> Type {
-    let tokens = replace_self(ty.to_token_stream(), &actor.to_token_stream());
+    if matches!(ty, Type::Path(path) if path.path.get_ident().is_some_and(|name| name != "Self")) {
+        return ty.clone();
+    }
+    let tokens = ty.to_token_stream();
+    if !mentions(tokens.clone(), "Self") {
+        return ty.clone();
+    }
+    let tokens = replace_self(tokens, &actor.to_token_stream());
     syntax::read(tokens, Type::parse).unwrap_or_else(|_| ty.clone())
 }
 
