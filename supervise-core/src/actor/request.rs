@@ -28,7 +28,7 @@ pub use self::within::{AskTimeout, AskWithin};
 use crate::actor::actor_ref::ActorRef;
 use crate::actor::definition::Actor;
 use crate::actor::dispatch::Task;
-use crate::actor::held_up::{self, Awaited};
+use crate::actor::held_up;
 use crate::actor::reply::{Answer, ReplyTo, drop_because};
 #[cfg(feature = "durable")]
 use crate::actor::stored;
@@ -374,9 +374,11 @@ impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
         }
         if inline && let AskState::Waiting(answer, _) = &mut self.0 {
             Pin::new(answer).poll(cx)
-        } else if held_up::is_possible() && held_up::waits_in_vain(to.core(), Awaited::Answer, cx.waker()) {
-            self.0 = AskState::Done;
-            Poll::Ready(Err(AskError::HeldUp(Box::new(to.path()))))
+        } else if held_up::is_possible() {
+            held_up::poll_ask_in_vain(to, cx).map(|held_up| {
+                self.0 = AskState::Done;
+                Err(held_up)
+            })
         } else {
             Poll::Pending
         }
