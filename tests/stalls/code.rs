@@ -167,22 +167,62 @@ fn z_14_8_an_actor_above_whose_last_hook_waits_is_not_held_up() {
         top.fail_when(Arc::clone(&gate)).tell().unwrap();
         let (asked, sent) = (top.clone(), top.clone());
         low.run(asks(move || asked.clone(), &answers)).tell().unwrap();
-        other.run(Code::new(move || sends(sent.clone()))).tell().unwrap();
+        let took = Arc::new(Mutex::new(None));
+        let noted = Arc::clone(&took);
+        let sends = Code::new(move || {
+            let (to, noted) = (sent.clone(), Arc::clone(&noted));
+            async move {
+                let began = Instant::now();
+                for _ in 0..3 {
+                    to.count().send().await.unwrap();
+                }
+                *noted.lock().unwrap() = Some(began.elapsed());
+            }
+        });
+        other.run(sends).tell().unwrap();
         system.settle().await;
         let began = Instant::now();
         gate.notify_one();
         top.count().when_room().await.unwrap();
         assert_eq!(began.elapsed(), Duration::from_millis(10));
         assert!(are_held_up(&answers), "{answers:?}");
+        assert_eq!(*took.lock().unwrap(), Some(Duration::ZERO), "there is no room to wait for");
         hooks.at_end(Code::new(async || ()));
     });
 }
 
-/// Sends more messages than there is room for.
-async fn sends(to: PartRef) {
-    for _ in 0..3 {
-        to.count().send().await.unwrap();
-    }
+/// With that of the test, four of the asks get a place, two of them beyond the bound.
+#[test]
+fn z_14_8_asks_that_wait_for_room_in_an_actor_above_end() {
+    testkit::run(async |system| {
+        system.allow_failures();
+        let (answers, gate) = (Answers::default(), Arc::new(Notify::new()));
+        let top = part(system, "top", &Hooks::default());
+        let low = top.below(Hooks::default()).await.unwrap();
+        top.fail_when(Arc::clone(&gate)).tell().unwrap();
+        let (own, noted) = (top.clone(), Arc::clone(&answers));
+        let asks = Code::new(move || {
+            let (top, answers) = (own.clone(), Arc::clone(&noted));
+            async move {
+                for _ in 0..5 {
+                    let answer = top.count().when_room().await;
+                    answers.lock().unwrap().push((Duration::ZERO, answer));
+                }
+            }
+        });
+        low.run(asks).tell().unwrap();
+        system.settle().await;
+        let began = Instant::now();
+        gate.notify_one();
+        top.count().when_room().await.unwrap();
+        assert_eq!(began.elapsed(), Duration::ZERO);
+        let answers = answers.lock().unwrap();
+        assert!(answers[..3].iter().all(|(_, answer)| matches!(answer, Err(AskError::HeldUp(_)))), "{answers:?}");
+        assert!(
+            answers[3..].iter().all(|(_, answer)| matches!(answer, Err(AskError::MailboxFull))),
+            "{answers:?}"
+        );
+    });
 }
 
 /// The handler of the middle one waits for the low one, which waits for the top.
@@ -322,6 +362,9 @@ fn z_14_8_a_handler_that_is_told_to_stop_in_its_first_poll_goes_on() {
     });
 }
 
+/// Longer than a handler may go on after it was told to stop, on any machine.
+const LONG: Duration = Duration::from_secs(20);
+
 /// Its handlers have little time to return.
 #[actor(stop_timeout = "50ms")]
 struct Stubborn;
@@ -330,10 +373,11 @@ struct Stubborn;
 impl Stubborn {
     /// Asks until there is an answer.
     #[handler]
-    async fn ask(&mut self, of: EndlessRef) {
+    async fn ask(&mut self, of: EndlessRef, asks: Arc<Notify>) {
+        asks.notify_one();
         let began = std::time::Instant::now();
         while of.count().await.is_err() {
-            assert!(began.elapsed() < Duration::from_secs(20), "no other code runs");
+            assert!(began.elapsed() < LONG, "no other code runs");
         }
     }
 }
@@ -370,31 +414,35 @@ fn z_14_8_the_stop_timeout_ends_a_handler_that_asks_again_and_again() {
         let top = system.spawn("top", || Endless).unwrap();
         let low = top.below().await.unwrap();
         top.fail_when(Arc::clone(&gate)).tell().unwrap();
-        let asked = low.ask(top.clone()).ask().unwrap();
+        let asks = Arc::new(Notify::new());
+        let asked = low.ask(top.clone(), Arc::clone(&asks)).ask().unwrap();
+        asks.notified().await;
+        let began = Instant::now();
         gate.notify_one();
         assert_eq!(top.count().await.unwrap(), 7);
         assert!(asked.await.is_err());
+        assert!(began.elapsed() < LONG);
         system.terminate().await;
     });
 }
 
-/// The low actor is the last whose code was held. Others get its address when it is gone.
+/// The low actor is the last whose code was held. Others get its address when it is gone, while the middle one still waits for another one.
 #[test]
 fn z_14_8_an_actor_at_the_address_of_one_that_was_held_is_not_held() {
     testkit::run(async |system| {
         system.allow_failures();
-        let (slow, answers, gate) = (Hooks::default(), Answers::default(), Arc::new(Notify::new()));
-        slow.at_end(Code::new(async || sleep(Duration::from_secs(4)).await));
+        let (answers, gate) = (Answers::default(), Arc::new(Notify::new()));
         let top = part(system, "top", &Hooks::default());
-        let middle = top.below(slow).await.unwrap();
+        let middle = top.below(Hooks::default()).await.unwrap();
         let low = middle.below(Hooks::default()).await.unwrap();
+        let slow = middle.below(Hooks::default()).await.unwrap();
         top.fail_when(Arc::clone(&gate)).tell().unwrap();
-        low.run(Code::new(std::future::pending)).tell().unwrap();
+        low.run(Code::new(|| sleep(Duration::from_secs(1)))).tell().unwrap();
+        slow.run(Code::new(std::future::pending)).tell().unwrap();
         drop(low);
         system.settle().await;
         gate.notify_one();
-        // The low one has ended after its stop timeout, 5 s. The middle one has not.
-        sleep(Duration::from_secs(6)).await;
+        sleep(Duration::from_secs(2)).await;
         for number in 0..64 {
             let own = top.clone();
             let other = part(system, &format!("other-{number}"), &Hooks::default());

@@ -5,4 +5,5 @@ mod below;
 mod code;
 mod groups;
 mod keyed;
+mod random;
 mod topics;
