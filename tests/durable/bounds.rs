@@ -4,9 +4,9 @@
 
 use std::time::Duration;
 
+use supervise::SendErrorReason;
 use supervise::prelude::*;
 use supervise::testkit::TestSystem;
-use supervise::SendErrorReason;
 
 use crate::orders::{Does, World, order, that};
 

@@ -355,7 +355,7 @@ struct Driver {
 impl Driver {
     /// An actor above `path`, or one that comes before it or before an actor above.
     fn target(&mut self, path: &Path) -> Option<Path> {
-        let level = self.rng.usize(0..path.len() + 1);
+        let level = self.rng.usize(0..=path.len());
         let (above, below) = path.split_at(level);
         match below.first() {
             Some(&number) if number != GROUP && number > 0 && self.rng.bool() => {
