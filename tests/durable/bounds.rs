@@ -84,3 +84,13 @@ async fn dur_34_an_ask_beyond_the_window_is_answered_in_its_turn(system: &TestSy
     assert_eq!(asked.await.expect("no panic").expect("it is handled"), 50);
     assert!(world.begun().into_iter().eq(0..=51), "it is handled although its asker has gone");
 }
+
+/// Rule 19.10.
+#[supervise::test]
+async fn an_ask_when_there_is_room_is_stored_unless_its_handler_is_transient(system: &TestSystem) {
+    let world = World::default();
+    let orders = world.spawn(system);
+    // Its handler panics if it is not stored.
+    assert_eq!(orders.place(order(1)).when_room().await.expect("it is handled"), 1);
+    assert_eq!(orders.count().when_room().await.expect("it is handled"), (1, false));
+}

@@ -398,3 +398,34 @@ async fn rem_53_a_mailbox_that_drops_the_oldest_keeps_the_newest() {
     tokio::time::sleep(Duration::from_secs(60)).await;
     assert_eq!(soon(far.all()).await.unwrap(), [8, 9]);
 }
+
+/// Rules 19.10 and 26.2.
+#[tokio::test(start_paused = true)]
+async fn an_ask_waits_for_room_in_the_mailbox_of_its_ref() {
+    let network = Network::new(1);
+    let (mut here, mut there) = two(&network).await;
+    let tight = asleep(&there, &here, "tight", 1000).await;
+    let accepted = fill(&tight, 0).await;
+    let begun = tokio::time::Instant::now();
+    let late = soon(tight.all().when_room().timeout(Duration::from_secs(5))).await;
+    assert!(matches!(late, Err(AskError::Timeout(_))), "{late:?}");
+    assert_eq!(begun.elapsed(), Duration::from_secs(5));
+    let asked = tokio::spawn(async move { tight.all().when_room().await });
+    tokio::time::sleep(Duration::from_secs(2000)).await;
+    assert_eq!(soon(asked).await.unwrap().unwrap(), (0..accepted).collect::<Vec<_>>());
+    assert!(here.dead_letters().is_empty() && there.dead_letters().is_empty());
+}
+
+/// Rules 19.10 and 26.2.
+#[tokio::test(start_paused = true)]
+async fn an_ask_that_waits_for_room_hears_of_the_verdict() {
+    let network = Network::new(1);
+    let (here, there) = two(&network).await;
+    let tight = asleep(&there, &here, "tight", 1000).await;
+    fill(&tight, 0).await;
+    let asked = tokio::spawn(async move { tight.all().when_room().await });
+    settle().await;
+    network.kill("there:1");
+    let told = soon(asked).await.unwrap();
+    assert!(matches!(told, Err(AskError::Undeliverable)), "{told:?}");
+}

@@ -11,6 +11,7 @@ mod limits;
 mod retried;
 mod unanswered;
 mod when_room;
+mod when_room_hostile;
 
 use supervise::prelude::*;
 

@@ -2,6 +2,8 @@
 //! with very many subscribers, and very many keyed children.
 
 mod below;
+mod code;
 mod groups;
 mod keyed;
+mod random;
 mod topics;

@@ -329,15 +329,49 @@ impl<A: Actor> ActorRef<A> {
         &self,
         message: A::Message,
     ) -> impl Future<Output = Result<(), SendError<A::Message>>> {
-        self.send_when_room::<false, false>(message)
+        self.send_when_room::<false>(message)
     }
 
-    /// Like [`push_when_room`](Self::push_when_room), for a message whose sender waits for an answer.
-    pub(crate) fn ask_when_room(
-        &self,
-        message: A::Message,
-    ) -> impl Future<Output = Result<(), SendError<A::Message>>> {
-        self.send_when_room::<false, true>(message)
+    /// Like [`push_when_room`](Self::push_when_room), for a message whose sender waits for an answer. If it moves to a successor, it has a
+    /// place among those that wait for room there, too.
+    pub(crate) async fn ask_when_room(&self, mut message: A::Message) -> Result<(), SendError<A::Message>> {
+        let mut to = self.clone();
+        #[cfg(feature = "spans")]
+        let mut before = self.origin(true);
+        loop {
+            let mut place = to.mailbox().place();
+            #[cfg(feature = "spans")]
+            {
+                place.before = before.take();
+            }
+            let mut waiting = Some(std::cell::Cell::new(message));
+            let placed = poll_fn(|cx| {
+                // A sender that always finds room would otherwise never yield.
+                ready!(pin!(consume_budget()).poll(cx));
+                // Rule 14.8.
+                let in_vain = || held_up::waits_in_vain(to.core(), Awaited::Room, cx.waker());
+                place.poll_unless(in_vain, &mut waiting, cx)
+            });
+            match placed.await {
+                Ok(task) => {
+                    to.core().run(task);
+                    return Ok(());
+                }
+                Err(back) if !to.mailbox().refuses_messages() => {
+                    return Err(SendError::new(back, SendErrorReason::MailboxFull));
+                }
+                Err(back) => message = back,
+            }
+            #[cfg(feature = "spans")]
+            {
+                before = place.before.take();
+            }
+            drop(place);
+            to = match to.successor() {
+                Ok(successor) => successor,
+                Err(nobody) => return Err(to.finds_nobody(message, nobody, true)),
+            };
+        }
     }
 
     /// Puts a message into the lane or hands it over to the store when there is room. Does not wait until it is durable.
@@ -350,12 +384,11 @@ impl<A: Actor> ActorRef<A> {
         self.push_when_room(message).await
     }
 
-    /// Puts a message, which its sender `ASKS` or not, into the lane when there is room, or, if it `IS_SENT` to a durable mailbox, into
-    /// its store.
+    /// Puts a message into the lane when there is room, or, if it `IS_SENT` to a durable mailbox, into its store.
     ///
     /// A hand-written future, so that the message moves once: from the future into the lane.
     #[inline]
-    pub(crate) fn send_when_room<const IS_SENT: bool, const ASKS: bool>(
+    pub(crate) fn send_when_room<const IS_SENT: bool>(
         &self,
         message: A::Message,
     ) -> impl Future<Output = Result<(), SendError<A::Message>>> {
@@ -374,7 +407,7 @@ impl<A: Actor> ActorRef<A> {
             ready!(pin!(consume_budget()).poll(cx));
             #[cfg(feature = "spans")]
             if std::mem::take(&mut is_first) {
-                place.before = self.origin(ASKS);
+                place.before = self.origin(false);
             }
             // Rule 14.8.
             let in_vain = || held_up::waits_in_vain(self.core(), Awaited::Room, cx.waker());
@@ -386,7 +419,7 @@ impl<A: Actor> ActorRef<A> {
                 Err(back) if !self.mailbox().refuses_messages() => {
                     Poll::Ready(Err(SendError::new(back, SendErrorReason::MailboxFull)))
                 }
-                Err(back) => match self.send_to_successor(back, cx.waker(), ASKS) {
+                Err(back) => match self.send_to_successor(back, cx.waker()) {
                     Ok(outcome) => Poll::Ready(outcome),
                     Err(back) => {
                         message = Some(std::cell::Cell::new(back));
@@ -405,13 +438,12 @@ impl<A: Actor> ActorRef<A> {
         &self,
         mut message: A::Message,
         sender: &Waker,
-        asks: bool,
     ) -> Result<Result<(), SendError<A::Message>>, A::Message> {
         let mut from = self.clone();
         loop {
             let successor = match from.successor() {
                 Ok(successor) => successor,
-                Err(nobody) => return Ok(Err(from.finds_nobody(message, nobody, asks))),
+                Err(nobody) => return Ok(Err(from.finds_nobody(message, nobody, false))),
             };
             match successor.mailbox().push_as_guest(message, sender) {
                 Pushed::Taken(task) => {

@@ -16,10 +16,16 @@
 //! Rule 14.8.
 
 use std::cell::{Cell, RefCell};
+use std::pin::pin;
 use std::ptr;
-use std::task::Waker;
+use std::sync::{Arc, Weak};
+use std::task::{Context as TaskContext, Poll, Waker};
 
-use crate::actor::cell::Core;
+use tokio::task::coop::consume_budget;
+
+use crate::actor::actor_ref::ActorRef;
+use crate::actor::cell::{AnyCell, Core};
+use crate::actor::request::AskError;
 use crate::base::Uid;
 use crate::supervision::ChildId;
 
@@ -27,26 +33,35 @@ thread_local! {
     /// What the waker of the last code wakes that was polled on this thread and may hold others up. The entry stays when that code has
     /// returned: [`is_in_vain`] asks the parent, which knows whether it still applies. Null before the first.
     static POLLED: Cell<*const ()> = const { Cell::new(ptr::null()) };
-    /// The actor of that code and all actors above it, each by its id under its parent and the uid of that parent.
-    static LINE: RefCell<Vec<(ChildId, Uid)>> = const { RefCell::new(Vec::new()) };
+    static LINE: RefCell<Line> = const { RefCell::new(Line { of: None, above: Vec::new() }) };
+}
+
+/// The actor whose code was polled last, and all actors above it.
+struct Line {
+    /// Keeps the address of the cell, so that no other actor gets it.
+    of: Option<Weak<dyn AnyCell>>,
+    /// The actor and all above it, each by its id under its parent and the uid of that parent.
+    above: Vec<(ChildId, Uid)>,
 }
 
 /// Notes that code of `me`, which is suspended or is to restart or stop, is about to be polled and may hold others up. The code's waker
-/// wakes `cell`.
+/// wakes `me`.
 #[cold]
-pub(crate) fn is_polled(cell: *const (), me: &Core) {
+pub(crate) fn is_polled(me: &Arc<dyn AnyCell>) {
     let noted = LINE.try_with(|line| {
         let mut line = line.borrow_mut();
-        line.clear();
-        let mut actor = me;
+        line.above.clear();
+        let mut actor = me.core();
         while let Some(parent) = &actor.parent {
-            line.push((actor.id, parent.uid()));
+            line.above.push((actor.id, parent.uid()));
             actor = parent.core();
         }
+        line.of.replace(Arc::downgrade(me))
     });
     // The thread-local is missing only while the thread ends.
-    if noted.is_ok() {
-        POLLED.set(cell);
+    if let Ok(before) = noted {
+        drop(before);
+        POLLED.set(Arc::as_ptr(me).cast());
     }
 }
 
@@ -71,12 +86,27 @@ pub(crate) fn waits_in_vain(to: &Core, awaited: Awaited, waiting: &Waker) -> boo
     is_possible() && waiting.data() == POLLED.get() && is_in_vain(to, awaited, waiting)
 }
 
+/// The error for code that asks `to` in vain. Code that asks again and again lets others have their turns, so that its stop timeout
+/// can end it.
+pub(crate) fn poll_ask_in_vain<A>(to: &ActorRef<A>, cx: &mut TaskContext<'_>) -> Poll<AskError> {
+    if waits_in_vain(to.core(), Awaited::Answer, cx.waker()) {
+        pin!(consume_budget()).poll(cx).map(|()| AskError::HeldUp(Box::new(to.path())))
+    } else {
+        Poll::Pending
+    }
+}
+
 #[cold]
 fn is_in_vain(to: &Core, awaited: Awaited, waiting: &Waker) -> bool {
-    let below = |parent: Uid| LINE.try_with(|line| child_of(parent, &line.borrow())).ok().flatten();
+    let below = |parent: Uid| LINE.try_with(|line| child_of(parent, &line.borrow().above)).ok().flatten();
     if let Some(child) = below(to.uid) {
-        let protocol = to.protocol();
-        return protocol.goes_on_after(child) && !protocol.runs_code();
+        let waits_for_child = || {
+            let protocol = to.protocol();
+            protocol.goes_on_after(child) && (awaited == Awaited::Room || !protocol.runs_code())
+        };
+        // Its restart may begin, or its hook may return, while this is noted.
+        let may_wait_later = || to.protocol().is_held() && to.wakes_at_rest(waiting);
+        return waits_for_child() || (may_wait_later() && waits_for_child());
     }
     let Some(parent) = &to.parent else { return false };
     // The code is that of a sibling, or of an actor below one.

@@ -16,7 +16,7 @@ use std::task::{Context as TaskContext, Poll, Waker};
 
 use crate::actor::actor_ref::ActorRef;
 use crate::actor::dispatch;
-use crate::actor::held_up::{self, Awaited};
+use crate::actor::held_up;
 use crate::actor::request::AskError;
 use crate::actor::waits_for::{self, Asking, Tie, Wait};
 use crate::base::{ActorPath, drop_contained};
@@ -80,10 +80,7 @@ impl<T> Answer<T> {
     #[inline(never)]
     fn poll_held_up<A>(&mut self, to: &ActorRef<A>, cx: &mut TaskContext<'_>) -> Poll<Result<T, AskError>> {
         let polled = Pin::new(self).poll(cx);
-        if polled.is_pending() && held_up::waits_in_vain(to.core(), Awaited::Answer, cx.waker()) {
-            return Poll::Ready(Err(AskError::HeldUp(Box::new(to.path()))));
-        }
-        polled
+        if polled.is_pending() { held_up::poll_ask_in_vain(to, cx).map(Err) } else { polled }
     }
 }
 

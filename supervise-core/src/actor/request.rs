@@ -28,11 +28,12 @@ pub use self::within::{AskTimeout, AskWithin};
 use crate::actor::actor_ref::ActorRef;
 use crate::actor::definition::Actor;
 use crate::actor::dispatch::Task;
-use crate::actor::held_up::{self, Awaited};
+use crate::actor::held_up;
 use crate::actor::reply::{Answer, ReplyTo, drop_because};
 #[cfg(feature = "durable")]
 use crate::actor::stored;
 use crate::actor::waits_for::{self, Asking};
+use crate::base::drop_contained;
 use crate::mailbox::Pushed;
 use crate::observe::DeadLetterReason;
 
@@ -157,7 +158,7 @@ impl<'a, A: Actor, T: Send + 'static, K> Request<'a, A, T, K> {
     /// If the future is dropped before it completes, nothing was sent, and the sender loses its place in the queue.
     #[inline]
     pub fn send(self) -> impl Future<Output = Result<(), SendError<A::Message>>> + use<'a, A, T, K> {
-        self.to.send_when_room::<true, false>(self.message)
+        self.to.send_when_room::<true>(self.message)
     }
 
     /// Sends the message now and returns a future of the reply.
@@ -315,9 +316,9 @@ impl<A: Actor, T: Send + 'static> Future for Ask<'_, A, T> {
 }
 
 impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
-    /// The asker stops waiting (rule 19.8).
+    /// The asker stops waiting (rule 19.8). Its message is dropped if it was not sent.
     fn give_up(&mut self) {
-        self.0 = AskState::Done;
+        drop_contained(std::mem::replace(&mut self.0, AskState::Done));
     }
 
     /// Without the limit that the actor or the system sets.
@@ -370,13 +371,15 @@ impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
         let pushed = guard.push(request.message);
         if let Err(refused) = how.pushed(to, pushed) {
             self.0 = AskState::Done;
-            return Poll::Ready(Err(not_taken(to, refused.reason())));
+            return Poll::Ready(Err(asked_in_vain(to, refused)));
         }
         if inline && let AskState::Waiting(answer, _) = &mut self.0 {
             Pin::new(answer).poll(cx)
-        } else if held_up::is_possible() && held_up::waits_in_vain(to.core(), Awaited::Answer, cx.waker()) {
-            self.0 = AskState::Done;
-            Poll::Ready(Err(AskError::HeldUp(Box::new(to.path()))))
+        } else if held_up::is_possible() {
+            held_up::poll_ask_in_vain(to, cx).map(|held_up| {
+                self.0 = AskState::Done;
+                Err(held_up)
+            })
         } else {
             Poll::Pending
         }
@@ -418,7 +421,7 @@ impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
         let guard = to.enter_to_ask();
         let pushed = guard.push(request.message);
         if let Err(refused) = request.how.pushed(to, pushed) {
-            return Poll::Ready(Err(not_taken(to, refused.reason())));
+            return Poll::Ready(Err(asked_in_vain(to, refused)));
         }
         let within = AskWithin::new(Ask(AskState::Waiting(answer, to)), to, name, limit);
         self.0 = AskState::Boxed(Box::pin(within));
@@ -440,11 +443,19 @@ fn cannot_hand_on<A: Actor>(to: &ActorRef<A>, refused: SendError<A::Message>) {
 
 /// Why an ask of `to` was not even sent.
 #[cold]
-pub(in crate::actor) fn not_taken<A>(to: &ActorRef<A>, reason: SendErrorReason) -> AskError {
+fn not_taken<A>(to: &ActorRef<A>, reason: SendErrorReason) -> AskError {
     match reason {
         SendErrorReason::Stopped => to.core().end_reason().into_ask_error(),
         reason => reason.into(),
     }
+}
+
+/// The error for an ask whose message came back.
+#[cold]
+pub(in crate::actor) fn asked_in_vain<A: Actor>(to: &ActorRef<A>, refused: SendError<A::Message>) -> AskError {
+    let why = not_taken(to, refused.reason());
+    drop_contained(refused.into_message());
+    why
 }
 
 impl How {

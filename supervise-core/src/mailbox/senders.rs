@@ -105,21 +105,6 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
         Some(first.waker)
     }
 
-    /// A sender with a ticket does not wait any longer: leaves its message beyond the bound, unless twice as many wait already.
-    #[cold]
-    #[inline(never)]
-    fn push_beyond(&self, ticket: u64, message: M) -> Result<Option<R>, M> {
-        let mut lanes = self.lock();
-        let left = self.leave(&mut lanes, ticket);
-        let waiting = lanes.user.messages() + self.in_hand.load(Ordering::Relaxed);
-        let most = |bound: &Bound| bound.capacity.saturating_mul(2).saturating_sub(bound.let_in);
-        let is_full = lanes.bound.as_deref().is_some_and(|bound| waiting >= most(bound));
-        let pushed = if is_full || lanes.closed.to_messages() { Err(message) } else { Ok(lanes.enqueue(message)) };
-        drop(lanes);
-        drop(left);
-        pushed
-    }
-
     /// Removes a sender that has a ticket and will not push. Returns its waker, if it waits.
     fn leave(&self, lanes: &mut Lanes<M, C, S, R>, ticket: u64) -> Option<Waiting> {
         let bound = lanes.bound.as_mut()?;
@@ -194,10 +179,34 @@ impl<M, C, S, R> SendWaiter<'_, M, C, S, R> {
             if in_vain()
                 && let (Some(ticket), Some(message)) = (self.ticket.take(), message.take())
             {
-                return Poll::Ready(self.mailbox.push_beyond(ticket, message.into_inner()));
+                return Poll::Ready(self.push_beyond(ticket, message.into_inner()));
             }
             return Poll::Pending;
         }
+    }
+
+    /// The sender, which has a ticket, does not wait any longer: leaves its message beyond the bound, unless twice as many wait already.
+    #[cold]
+    #[inline(never)]
+    fn push_beyond(&mut self, ticket: u64, message: M) -> Result<Option<R>, M> {
+        let mailbox = self.mailbox;
+        let mut lanes = mailbox.lock();
+        let left = mailbox.leave(&mut lanes, ticket);
+        let waiting = lanes.user.messages() + mailbox.in_hand.load(Ordering::Relaxed);
+        let most = |bound: &Bound| bound.capacity.saturating_mul(2).saturating_sub(bound.let_in);
+        let is_full = lanes.bound.as_deref().is_some_and(|bound| waiting >= most(bound));
+        let pushed = if is_full || lanes.closed.to_messages() {
+            Err(message)
+        } else {
+            #[cfg(feature = "spans")]
+            if !mailbox.displaces {
+                self.before.take().into_iter().for_each(|before| lanes.user.push_control(before));
+            }
+            Ok(lanes.enqueue(message))
+        };
+        drop(lanes);
+        drop(left);
+        pushed
     }
 
     /// Leaves the queue without having sent.

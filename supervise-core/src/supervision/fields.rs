@@ -437,6 +437,12 @@ impl<C: Clone> Fields<C> {
         self.line.contains(&child)
     }
 
+    /// Whether a child must stop, and its turn comes after that of `first`, which is dying.
+    pub(super) fn stops_after(&self, later: ChildId, first: ChildId) -> bool {
+        let place = |child| self.line.iter().position(|waiting| *waiting == child);
+        place(later).is_some_and(|later| place(first).is_none_or(|first| first < later))
+    }
+
     /// The child whose stop must be requested next, if all children that were asked before have ended. `dying` is the
     /// number of dying children. Invariant 3.
     #[must_use]

@@ -290,6 +290,83 @@ async fn spn_08_a_message_that_is_refused_or_displaced_leaves_no_origin_to_anoth
     assert_eq!(of("Latest::pass"), [vec![]]);
 }
 
+/// Rules 19.10 and 25.1.
+#[supervise::test]
+async fn spn_08_an_ask_that_waited_for_room_follows_from_its_asker(system: &TestSystem) {
+    let exported = Exported::at(LevelFilter::TRACE);
+    Spans::of(system).asks_as_children().start();
+    let narrow = system.spawn("narrow", || Narrow).unwrap();
+    narrow.wait().tell().unwrap();
+    system.settle().await;
+    narrow.wait().tell().unwrap();
+    let (asks, sends) = (trace_span!("asks"), trace_span!("sends"));
+    let asked = narrow.pass().when_room().into_future().instrument(asks);
+    let sent = narrow.wait().send().instrument(sends);
+    let (asked, sent) = tokio::join!(asked, sent);
+    asked.unwrap();
+    sent.unwrap();
+    system.advance(secs(2)).await;
+    assert_eq!(exported.one("Narrow::pass").parent_span_id, id(&exported.one("asks")));
+    let sends = id(&exported.one("sends"));
+    assert_eq!(exported.all().iter().filter(|span| origins(span) == [sends]).count(), 1);
+}
+
+/// A narrow actor, and one below it.
+#[actor(mailbox = bounded(1))]
+#[supervise(one_for_one, on(_) = Restart)]
+struct Above;
+
+#[actor]
+impl Above {
+    #[handler]
+    fn below(&mut self, ctx: &mut Context<Self>) -> Result<BelowRef, SpawnError> {
+        ctx.spawn("below", || Below)
+    }
+
+    #[handler]
+    async fn fail(&mut self) -> Result<(), Boom> {
+        tokio::time::sleep(secs(1)).await;
+        Err(Boom("as told"))
+    }
+
+    #[handler]
+    fn pass(&mut self) {}
+}
+
+#[actor]
+struct Below;
+
+#[actor]
+impl Below {
+    #[handler]
+    async fn send(&mut self, above: AboveRef) {
+        for _ in 0..2 {
+            above.pass().send().instrument(trace_span!("sends")).await.unwrap();
+        }
+    }
+}
+
+/// Rules 14.8 and 25.1: the second message exceeds the bound.
+#[supervise::test]
+async fn spn_08_a_message_beyond_the_bound_follows_from_its_sender(system: &TestSystem) {
+    system.allow_failures();
+    let exported = Exported::at(LevelFilter::TRACE);
+    Spans::of(system).start();
+    let above = system.spawn("above", || Above).unwrap();
+    let below = above.below().await.unwrap();
+    above.fail().tell().unwrap();
+    below.send(above.clone()).tell().unwrap();
+    system.advance(secs(2)).await;
+    system.expect_restarts(&above, 1).await;
+    let all = exported.all();
+    let of = |name: &str| all.iter().filter(|span| span.name == name).collect::<Vec<_>>();
+    let (sends, passes) = (of("sends"), of("Above::pass"));
+    assert_eq!(passes.len(), 2);
+    for (pass, sends) in passes.into_iter().zip(sends) {
+        assert_eq!(origins(pass), [id(sends)]);
+    }
+}
+
 /// Rule 25.1: for viewers without links, an ask is below its asker, and a tell is still a root.
 #[supervise::test]
 async fn spn_15_asks_are_children_where_the_program_wishes_that(system: &TestSystem) {

@@ -24,7 +24,7 @@ use self::set_aside::SetAside;
 use self::slices::Rest;
 use super::run::{Interrupt, THROUGHPUT, decide_now};
 use super::user_code::WhileParked;
-use super::{Cell, Effects, Room, System, put_back, room};
+use super::{AnyCell, Cell, Effects, Room, System, put_back, room};
 use crate::actor::actor_ref::AnyActorRef;
 use crate::actor::child::AnyDeclaration;
 use crate::actor::configuration::Configuration;
@@ -40,7 +40,7 @@ use crate::actor::request::AskError;
 use crate::base::{Timers, later};
 use crate::failure::Failure;
 use crate::mailbox::Lane;
-use crate::supervision::{Call, ChildId, ChildInfo, Effect, HowEnded, Input, Note, Returned};
+use crate::supervision::{Call, ChildId, ChildInfo, Effect, HowEnded, Input, Note, Returned, Timer};
 
 /// The part of a cell that continues to work while a handler borrows the rest.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, set and read in one place")]
@@ -128,6 +128,10 @@ impl<A: Actor> WhileParked for EffectRunner<A> {
         self.parked
     }
 
+    fn may_be_held(&self) -> bool {
+        self.rare.as_ref().is_some_and(|rare| rare.may_be_held)
+    }
+
     fn go_on(&mut self, cx: &mut TaskContext<'_>) -> Poll<bool> {
         self.cell.mailbox.set_accepts(false);
         if self.has_rest() {
@@ -157,7 +161,7 @@ impl<A: Actor> WhileParked for EffectRunner<A> {
                 break;
             }
         }
-        if self.rare.as_ref().is_some_and(|rare| rare.may_be_held) {
+        if self.may_be_held() {
             self.marks_code_that_is_held();
         }
         Poll::Ready(std::mem::take(&mut self.abort))
@@ -263,7 +267,8 @@ impl<A: Actor> EffectRunner<A> {
         let is_held = core.protocol().is_held();
         if is_held {
             core.came_to_rest();
-            held_up::is_polled(Arc::as_ptr(&self.cell).cast(), core);
+            let me: Arc<dyn AnyCell> = Arc::clone(&self.cell) as _;
+            held_up::is_polled(&me);
         }
         self.rare().may_be_held = is_held;
     }
@@ -360,6 +365,10 @@ impl<A: Actor> EffectRunner<A> {
                     self.enqueue(Control::Terminated(subject));
                 }
                 Effect::Arm(timer, delay) => {
+                    if timer == Timer::Abort {
+                        // The restart or the stop waits for the code that is parked.
+                        self.rare().may_be_held = true;
+                    }
                     let at = later(Instant::now(), delay.unwrap_or_else(|| self.stop_timeout()));
                     self.timers.get_or_insert_with(|| Box::new(Timers::new())).set(timer.into(), at);
                 }

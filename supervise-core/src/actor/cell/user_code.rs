@@ -29,6 +29,9 @@ pub(super) trait WhileParked {
     /// Whether the code has waited before.
     fn is_parked(&self) -> bool;
 
+    /// Whether others may wait for the return of the code, so that it must not wait for them.
+    fn may_be_held(&self) -> bool;
+
     /// Does the work that is possible while the code waits, and registers the task to be woken for more. Returns
     /// whether to abort the code. Pending: there is more to do before the code may run.
     fn go_on(&mut self, cx: &mut TaskContext<'_>) -> Poll<bool>;
@@ -162,6 +165,10 @@ impl<C: Code + ?Sized, W: WhileParked + ?Sized> Future for Finish<'_, C, W> {
             self.meanwhile.parked();
             if self.meanwhile.go_on(cx) == Poll::Ready(true) {
                 return self.end(Err(Broken::Aborted));
+            }
+            if self.meanwhile.may_be_held() {
+                // It did not know that when it began to wait.
+                cx.waker().wake_by_ref();
             }
         }
         self.wait()

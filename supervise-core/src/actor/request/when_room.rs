@@ -7,7 +7,7 @@ use std::future::{IntoFuture, poll_fn};
 use std::task::Poll;
 use std::time::Duration;
 
-use super::{Ask, AskError, AskState, AskWithin, BoxedAsk, Request, not_taken};
+use super::{Ask, AskError, AskState, AskWithin, BoxedAsk, Request, asked_in_vain};
 use crate::actor::definition::Actor;
 #[cfg(feature = "durable")]
 use crate::actor::stored;
@@ -84,7 +84,7 @@ fn asked_when_room<A: Actor, T: Send + 'static>(mut request: Request<'_, A, T>) 
         if const { A::DURABLE.is_some() } {
             return stored::asked(to, request.message, answer, None, true).await;
         }
-        to.ask_when_room(request.message).await.map_err(|refused| not_taken(to, refused.reason()))?;
+        to.ask_when_room(request.message).await.map_err(|refused| asked_in_vain(to, refused))?;
         poll_fn(|cx| answer.poll_unless_held_up(to, cx)).await
     })
 }

@@ -16,7 +16,7 @@ use super::recipient::Copy;
 use crate::actor::actor_ref::ActorRef;
 use crate::actor::definition::{Actor, Durable};
 use crate::actor::reply::{Answer, drop_because};
-use crate::actor::request::{AskError, Request, SendError, SendErrorReason, not_taken};
+use crate::actor::request::{AskError, Request, SendError, SendErrorReason, asked_in_vain};
 use crate::base::{contained, drop_contained};
 use crate::durable::fields::Encoded;
 use crate::durable::{AcceptError, Copied, HandedOver, Held, Outlet, Receipt};
@@ -290,7 +290,7 @@ pub(in crate::actor) async fn asked<A: Actor, T: Send + 'static>(
     match to.way(&message) {
         Ok(Way::Transient) => {
             let sent = if when_room { to.ask_when_room(message).await } else { to.push(message) };
-            sent.map_err(|refused| not_taken(to, refused.reason()))?;
+            sent.map_err(|refused| asked_in_vain(to, refused))?;
         }
         Ok(Way::Stored(outlet, encoded)) => {
             let order = HandOver { key, ..HandOver::new(to, outlet, encoded, message) };

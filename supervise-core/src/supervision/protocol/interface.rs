@@ -25,9 +25,9 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             && !self.is_deciding()
     }
 
-    /// Whether the actor is suspended, or waits for the return of its code to restart or stop.
+    /// Whether the actor is suspended, or waits for the return of its code to restart or stop. The last hook of an instance is such code.
     pub fn is_held(&self) -> bool {
-        self.suspended > 0 || self.pending.is_some()
+        self.suspended > 0 || self.pending.is_some() || self.armed
     }
 
     /// Whether user code is out, or is about to be called.
@@ -52,8 +52,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     /// Rules [14.4](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-14.4) and
     /// [14.8](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-14.8).
     pub fn stops_after(&self, later: ChildId, first: ChildId) -> bool {
-        let is_in_line = self.fields.as_ref().is_some_and(|fields| fields.is_in_line(later));
-        is_in_line && self.is_dying(first)
+        self.is_dying(first) && self.fields.as_ref().is_some_and(|fields| fields.stops_after(later, first))
     }
 
     /// Whether this actor restarts or stops, and goes on only after `child` has ended.

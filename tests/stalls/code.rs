@@ -1,0 +1,475 @@
+//! Code that waits for an actor which waits for it: in hooks, in chains of handlers, and in a loop.
+//!
+//! Rule 14.8.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::mpsc;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use supervise::AskError;
+use supervise::prelude::*;
+use supervise::testkit;
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep};
+
+/// Longer than anything here takes, and shorter than a stop timeout.
+const AT_ONCE: Duration = Duration::from_secs(1);
+
+#[derive(Debug, thiserror::Error)]
+#[error("bad")]
+struct Bad;
+
+/// What a test lets an actor do.
+#[derive(Clone)]
+struct Code(Arc<dyn Fn() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>);
+
+impl Code {
+    fn new<F: Future<Output = ()> + Send + 'static>(code: impl Fn() -> F + Send + Sync + 'static) -> Self {
+        Self(Arc::new(move || Box::pin(code())))
+    }
+}
+
+impl fmt::Debug for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Code")
+    }
+}
+
+/// What an actor does when it ends. It may be set later.
+#[derive(Clone)]
+struct Hooks(Arc<Mutex<Code>>);
+
+impl Default for Hooks {
+    fn default() -> Self {
+        Self(Arc::new(Mutex::new(Code::new(async || ()))))
+    }
+}
+
+impl Hooks {
+    fn at_end(&self, code: Code) {
+        *self.0.lock().unwrap() = code;
+    }
+}
+
+#[actor(mailbox = bounded(2))]
+#[supervise(one_for_one, on(_) = Restart)]
+struct Part {
+    hooks: Hooks,
+}
+
+#[actor]
+impl Part {
+    #[post_stop]
+    async fn end(&mut self) {
+        let code = self.hooks.0.lock().unwrap().clone();
+        (code.0)().await;
+    }
+
+    #[handler]
+    fn count(&mut self) -> u32 {
+        7
+    }
+
+    #[handler]
+    async fn run(&mut self, code: Code) {
+        (code.0)().await;
+    }
+
+    #[handler]
+    async fn fail_when(&mut self, gate: Arc<Notify>) -> Result<(), Bad> {
+        gate.notified().await;
+        Err(Bad)
+    }
+
+    #[handler]
+    fn below(&mut self, hooks: Hooks, ctx: &mut Context<Self>) -> Result<PartRef, SpawnError> {
+        ctx.spawn_anonymous(move || Part { hooks: hooks.clone() })
+    }
+}
+
+#[actor]
+#[supervise(rest_for_one, on(_) = Restart)]
+struct Row {
+    hooks: [Hooks; 3],
+    #[child(|this| { let hooks = this.hooks[0].clone(); move || Part { hooks: hooks.clone() } })]
+    first: Child<Part>,
+    #[child(|this| { let hooks = this.hooks[1].clone(); move || Part { hooks: hooks.clone() } })]
+    second: Child<Part>,
+    #[child(|this| { let hooks = this.hooks[2].clone(); move || Part { hooks: hooks.clone() } })]
+    third: Child<Part>,
+}
+
+#[actor]
+impl Row {
+    #[handler]
+    fn parts(&self) -> [Child<Part>; 3] {
+        [self.first.clone(), self.second.clone(), self.third.clone()]
+    }
+
+    #[handler]
+    fn break_down(&self) -> Result<(), Bad> {
+        Err(Bad)
+    }
+}
+
+async fn row(system: &testkit::TestSystem, hooks: [Hooks; 3]) -> (RowRef, [Child<Part>; 3]) {
+    let new = move || Row {
+        hooks: hooks.clone(),
+        first: Child::default(),
+        second: Child::default(),
+        third: Child::default(),
+    };
+    let row = system.spawn("row", new).unwrap();
+    let parts = row.parts().await.unwrap();
+    (row, parts)
+}
+
+type Answers = Arc<Mutex<Vec<(Duration, Result<u32, AskError>)>>>;
+
+/// Asks, and notes the answer and how long it took.
+fn asks(of: impl Fn() -> PartRef + Send + Sync + 'static, answers: &Answers) -> Code {
+    let (of, answers) = (Arc::new(of), Arc::clone(answers));
+    Code::new(move || {
+        let (of, answers) = (Arc::clone(&of), Arc::clone(&answers));
+        async move {
+            let began = Instant::now();
+            let answer = of().count().await;
+            answers.lock().unwrap().push((began.elapsed(), answer));
+        }
+    })
+}
+
+/// Whether each ask ended at once, because the asked actor waits for the code that asks.
+fn are_held_up(answers: &Answers) -> bool {
+    let answers = answers.lock().unwrap();
+    let is_held_up =
+        |(took, answer): &(Duration, _)| *took < AT_ONCE && matches!(answer, Err(AskError::HeldUp(_)));
+    !answers.is_empty() && answers.iter().all(is_held_up)
+}
+
+fn part(system: &testkit::TestSystem, name: &str, hooks: &Hooks) -> PartRef {
+    let hooks = hooks.clone();
+    system.spawn(name, move || Part { hooks: hooks.clone() }).unwrap()
+}
+
+/// While the last hook of the top waits, its children are already told to stop.
+#[test]
+fn z_14_8_an_actor_above_whose_last_hook_waits_is_not_held_up() {
+    testkit::run(async |system| {
+        system.allow_failures();
+        let (hooks, answers, gate) = (Hooks::default(), Answers::default(), Arc::new(Notify::new()));
+        let top = part(system, "top", &hooks);
+        let (low, other) =
+            (top.below(Hooks::default()).await.unwrap(), top.below(Hooks::default()).await.unwrap());
+        hooks.at_end(Code::new(async || sleep(Duration::from_millis(10)).await));
+        top.fail_when(Arc::clone(&gate)).tell().unwrap();
+        let (asked, sent) = (top.clone(), top.clone());
+        low.run(asks(move || asked.clone(), &answers)).tell().unwrap();
+        let took = Arc::new(Mutex::new(None));
+        let noted = Arc::clone(&took);
+        let sends = Code::new(move || {
+            let (to, noted) = (sent.clone(), Arc::clone(&noted));
+            async move {
+                let began = Instant::now();
+                for _ in 0..3 {
+                    to.count().send().await.unwrap();
+                }
+                *noted.lock().unwrap() = Some(began.elapsed());
+            }
+        });
+        other.run(sends).tell().unwrap();
+        system.settle().await;
+        let began = Instant::now();
+        gate.notify_one();
+        top.count().when_room().await.unwrap();
+        assert_eq!(began.elapsed(), Duration::from_millis(10));
+        assert!(are_held_up(&answers), "{answers:?}");
+        assert_eq!(*took.lock().unwrap(), Some(Duration::ZERO), "there is no room to wait for");
+        hooks.at_end(Code::new(async || ()));
+    });
+}
+
+/// With that of the test, four of the asks get a place, two of them beyond the bound.
+#[test]
+fn z_14_8_asks_that_wait_for_room_in_an_actor_above_end() {
+    testkit::run(async |system| {
+        system.allow_failures();
+        let (answers, gate) = (Answers::default(), Arc::new(Notify::new()));
+        let top = part(system, "top", &Hooks::default());
+        let low = top.below(Hooks::default()).await.unwrap();
+        top.fail_when(Arc::clone(&gate)).tell().unwrap();
+        let (own, noted) = (top.clone(), Arc::clone(&answers));
+        let asks = Code::new(move || {
+            let (top, answers) = (own.clone(), Arc::clone(&noted));
+            async move {
+                for _ in 0..5 {
+                    let answer = top.count().when_room().await;
+                    answers.lock().unwrap().push((Duration::ZERO, answer));
+                }
+            }
+        });
+        low.run(asks).tell().unwrap();
+        system.settle().await;
+        let began = Instant::now();
+        gate.notify_one();
+        top.count().when_room().await.unwrap();
+        assert_eq!(began.elapsed(), Duration::ZERO);
+        let answers = answers.lock().unwrap();
+        assert!(answers[..3].iter().all(|(_, answer)| matches!(answer, Err(AskError::HeldUp(_)))), "{answers:?}");
+        assert!(
+            answers[3..].iter().all(|(_, answer)| matches!(answer, Err(AskError::MailboxFull))),
+            "{answers:?}"
+        );
+    });
+}
+
+/// The handler of the middle one waits for the low one, which waits for the top.
+#[test]
+fn z_14_8_an_actor_above_restarts_at_once_although_a_handler_between_waits() {
+    testkit::run(async |system| {
+        system.allow_failures();
+        let (answers, gate) = (Answers::default(), Arc::new(Notify::new()));
+        let top = part(system, "top", &Hooks::default());
+        let middle = top.below(Hooks::default()).await.unwrap();
+        let low = middle.below(Hooks::default()).await.unwrap();
+        top.fail_when(Arc::clone(&gate)).tell().unwrap();
+        let own = top.clone();
+        let ask = asks(move || own.clone(), &answers);
+        let run = Code::new(move || {
+            let (low, ask) = (low.clone(), ask.clone());
+            async move { low.run(ask).await.unwrap() }
+        });
+        middle.run(run).tell().unwrap();
+        system.settle().await;
+        let began = Instant::now();
+        gate.notify_one();
+        top.count().await.unwrap();
+        assert_eq!(began.elapsed(), Duration::ZERO);
+        assert!(are_held_up(&answers), "{answers:?}");
+    });
+}
+
+/// The last hook of an actor, which waits a little or not at all and then asks.
+fn last_words(of: impl Fn() -> PartRef + Send + Sync + 'static, answers: &Answers, millis: u64) -> Code {
+    let ask = asks(of, answers);
+    Code::new(move || {
+        let ask = ask.clone();
+        async move {
+            if millis > 0 {
+                sleep(Duration::from_millis(millis)).await;
+            }
+            (ask.0)().await;
+        }
+    })
+}
+
+#[test]
+fn z_14_8_a_last_hook_that_asks_an_actor_above_that_restarts_goes_on() {
+    for millis in [0, 1] {
+        testkit::run(async |system| {
+            system.allow_failures();
+            let (hooks, answers, gate) = (Hooks::default(), Answers::default(), Arc::new(Notify::new()));
+            let top = part(system, "top", &Hooks::default());
+            let _low = top.below(hooks.clone()).await.unwrap();
+            let own = top.clone();
+            hooks.at_end(last_words(move || own.clone(), &answers, millis));
+            top.fail_when(Arc::clone(&gate)).tell().unwrap();
+            system.settle().await;
+            let began = Instant::now();
+            gate.notify_one();
+            top.count().when_room().await.unwrap();
+            assert_eq!(began.elapsed(), Duration::from_millis(millis));
+            assert!(are_held_up(&answers), "{answers:?}");
+        });
+    }
+}
+
+#[test]
+fn z_14_8_a_last_hook_that_asks_an_actor_above_that_stops_goes_on() {
+    for millis in [0, 1] {
+        testkit::run(async |system| {
+            system.allow_dead_letters();
+            let (hooks, answers) = (Hooks::default(), Answers::default());
+            let top = part(system, "top", &Hooks::default());
+            let _low = top.below(hooks.clone()).await.unwrap();
+            let own = top.clone();
+            hooks.at_end(last_words(move || own.clone(), &answers, millis));
+            system.settle().await;
+            let began = Instant::now();
+            top.actor_ref().stop();
+            system.expect_terminated(&top).await;
+            assert_eq!(began.elapsed(), Duration::from_millis(millis));
+            assert!(are_held_up(&answers), "{answers:?}");
+        });
+    }
+}
+
+#[test]
+fn z_14_8_a_last_hook_that_asks_a_fellow_that_restarts_later_goes_on() {
+    for millis in [0, 1] {
+        testkit::run(async |system| {
+            system.allow_failures();
+            let (answers, gate) = (Answers::default(), Arc::new(Notify::new()));
+            let hooks: [Hooks; 3] = Default::default();
+            let (_row, [first, ..]) = row(system, hooks.clone()).await;
+            let own = first.clone();
+            hooks[1].at_end(last_words(move || own.actor(), &answers, millis));
+            first.actor().fail_when(Arc::clone(&gate)).tell().unwrap();
+            system.settle().await;
+            let began = Instant::now();
+            gate.notify_one();
+            first.actor().count().when_room().await.unwrap();
+            assert_eq!(began.elapsed(), Duration::from_millis(millis));
+            assert!(are_held_up(&answers), "{answers:?}");
+            hooks[1].at_end(Code::new(async || ()));
+        });
+    }
+}
+
+/// The order to stop reaches the low one while its handler is polled for the first time, so nothing wakes the handler later.
+#[test]
+fn z_14_8_a_handler_that_is_told_to_stop_in_its_first_poll_goes_on() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    runtime.block_on(async {
+        let (system, answers) = (ActorSystem::new("first"), Answers::default());
+        let top = system.spawn("top", || Part { hooks: Hooks::default() }).unwrap();
+        let other = top.below(Hooks::default()).await.unwrap();
+        let low = top.below(Hooks::default()).await.unwrap();
+        let (entered, has_entered) = mpsc::channel();
+        let (goes_on, until) = mpsc::channel::<()>();
+        let until = Arc::new(Mutex::new(until));
+        let own = top.clone();
+        let ask = asks(move || own.clone(), &answers);
+        let blocks = Code::new(move || {
+            let (ask, entered, until) = (ask.clone(), entered.clone(), Arc::clone(&until));
+            async move {
+                entered.send(()).unwrap();
+                until.lock().unwrap().recv().unwrap();
+                (ask.0)().await;
+            }
+        });
+        low.run(blocks).tell().unwrap();
+        has_entered.recv().unwrap();
+        top.actor_ref().stop();
+        // It was asked to stop after the low one.
+        system.ended(&other).await;
+        goes_on.send(()).unwrap();
+        system.ended(&low).await;
+        assert!(are_held_up(&answers), "{answers:?}");
+        system.terminate().await;
+    });
+}
+
+/// Longer than a handler may go on after it was told to stop, on any machine.
+const LONG: Duration = Duration::from_secs(20);
+
+/// Its handlers have little time to return.
+#[actor(stop_timeout = "50ms")]
+struct Stubborn;
+
+#[actor]
+impl Stubborn {
+    /// Asks until there is an answer.
+    #[handler]
+    async fn ask(&mut self, of: EndlessRef, asks: Arc<Notify>) {
+        asks.notify_one();
+        let began = std::time::Instant::now();
+        while of.count().await.is_err() {
+            assert!(began.elapsed() < LONG, "no other code runs");
+        }
+    }
+}
+
+#[actor]
+#[supervise(one_for_one, on(_) = Restart)]
+struct Endless;
+
+#[actor]
+impl Endless {
+    #[handler]
+    fn count(&mut self) -> u32 {
+        7
+    }
+
+    #[handler]
+    async fn fail_when(&mut self, gate: Arc<Notify>) -> Result<(), Bad> {
+        gate.notified().await;
+        Err(Bad)
+    }
+
+    #[handler]
+    fn below(&mut self, ctx: &mut Context<Self>) -> Result<StubbornRef, SpawnError> {
+        ctx.spawn_anonymous(|| Stubborn)
+    }
+}
+
+/// On the real clock, because such a handler is never idle.
+#[test]
+fn z_14_8_the_stop_timeout_ends_a_handler_that_asks_again_and_again() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let (system, gate) = (ActorSystem::new("endless"), Arc::new(Notify::new()));
+        let top = system.spawn("top", || Endless).unwrap();
+        let low = top.below().await.unwrap();
+        top.fail_when(Arc::clone(&gate)).tell().unwrap();
+        let asks = Arc::new(Notify::new());
+        let asked = low.ask(top.clone(), Arc::clone(&asks)).ask().unwrap();
+        asks.notified().await;
+        let began = Instant::now();
+        gate.notify_one();
+        assert_eq!(top.count().await.unwrap(), 7);
+        assert!(asked.await.is_err());
+        assert!(began.elapsed() < LONG);
+        system.terminate().await;
+    });
+}
+
+/// The low actor is the last whose code was held. Others get its address when it is gone, while the middle one still waits for another one.
+#[test]
+fn z_14_8_an_actor_at_the_address_of_one_that_was_held_is_not_held() {
+    testkit::run(async |system| {
+        system.allow_failures();
+        let (answers, gate) = (Answers::default(), Arc::new(Notify::new()));
+        let top = part(system, "top", &Hooks::default());
+        let middle = top.below(Hooks::default()).await.unwrap();
+        let low = middle.below(Hooks::default()).await.unwrap();
+        let slow = middle.below(Hooks::default()).await.unwrap();
+        top.fail_when(Arc::clone(&gate)).tell().unwrap();
+        low.run(Code::new(|| sleep(Duration::from_secs(1)))).tell().unwrap();
+        slow.run(Code::new(std::future::pending)).tell().unwrap();
+        drop(low);
+        system.settle().await;
+        gate.notify_one();
+        sleep(Duration::from_secs(2)).await;
+        for number in 0..64 {
+            let own = top.clone();
+            let other = part(system, &format!("other-{number}"), &Hooks::default());
+            other.run(asks(move || own.clone(), &answers)).tell().unwrap();
+        }
+        system.settle().await;
+        top.count().when_room().await.unwrap();
+        let answers = answers.lock().unwrap();
+        assert!(!answers.iter().any(|(_, answer)| matches!(answer, Err(AskError::HeldUp(_)))), "{answers:?}");
+    });
+}
+
+/// The third stops, then the second, then the first. So the second does not wait for the first.
+#[test]
+fn z_14_8_an_ask_of_a_fellow_that_stops_before_is_told_of_its_end() {
+    testkit::run(async |system| {
+        system.allow_failures();
+        system.allow_dead_letters();
+        let (answers, hooks) = (Answers::default(), <[Hooks; 3]>::default());
+        hooks[2].at_end(Code::new(async || sleep(Duration::from_secs(2)).await));
+        let (row, [first, second, _]) = row(system, hooks).await;
+        let ask = last_words(move || second.actor(), &answers, 1000);
+        first.actor().run(ask).tell().unwrap();
+        system.settle().await;
+        row.break_down().tell().unwrap();
+        sleep(Duration::from_secs(3)).await;
+        let answers = answers.lock().unwrap();
+        assert!(matches!(answers[..], [(_, Err(AskError::Stopped))]), "{answers:?}");
+    });
+}
