@@ -59,7 +59,8 @@ fn paths_are_found_wherever_they_stand() {
         observe,
         mailbox::{C, D},
     };
-    let x = crate::failure::f(super::super::y, super::shutdown::x);";
+    let x = crate::failure::f(super::super::y, super::shutdown::x);
+    macro_rules! exported { () => { $crate::Actor } }";
     let found: Vec<(usize, String)> = rooms_used(source, 1, &HashMap::from([("shutdown".to_owned(), 0)]));
     let expected = [(1, "base"), (4, "observe"), (5, "mailbox"), (7, "failure"), (7, "shutdown")];
     assert_eq!(found, expected.map(|(line, room)| (line, room.to_owned())));
@@ -89,8 +90,8 @@ fn rooms_used(source: &str, depth: usize, order: &HashMap<String, usize>) -> Vec
     let mut found = Vec::new();
     for root in ["crate::", &*up] {
         for (at, _) in code.match_indices(root) {
-            let begins =
-                !code[..at].ends_with(|before: char| before.is_alphanumeric() || before == '_' || before == ':');
+            // `$crate::` in a macro is a path of the crate that uses the macro: it names what this one exports.
+            let begins = !code[..at].ends_with(|before: char| before.is_alphanumeric() || "_:$".contains(before));
             if !begins {
                 continue;
             }
