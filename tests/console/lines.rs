@@ -30,6 +30,18 @@ impl Clerk {
 }
 
 #[actor]
+#[supervise(one_for_one(max_retries = 0), on(NoInk) = Restart)]
+struct Kiosk;
+
+#[actor]
+impl Kiosk {
+    #[handler]
+    fn open(&mut self, ctx: &mut Context<Self>) -> Result<ClerkRef, SpawnError> {
+        ctx.spawn("clerk", || Clerk)
+    }
+}
+
+#[actor]
 #[supervise(one_for_one(max_retries = 2, within = "60s", on_limit = Escalate), on(NoInk) = Restart)]
 struct Desk;
 
@@ -218,6 +230,26 @@ fn con_26_the_end_of_the_system_adds_no_line() {
     });
     let lines = log.all().into_iter().filter(|record| record.text.contains("kind=")).count();
     assert_eq!(lines, 1, "{:?}", log.all());
+}
+
+/// CON-15: the failure's line says that a branch goes down; while it is down, the log says so again.
+#[supervise::test]
+async fn con_15_a_branch_that_stays_down_is_said_again(system: &TestSystem) {
+    let log = Log::open();
+    system.allow_failures();
+    system.allow_dead_letters();
+    let kiosk = system.spawn("kiosk", || Kiosk).unwrap().open().await.unwrap();
+    let mut watch = Console::of(system).by_hand();
+    kiosk.stamp().tell().unwrap();
+    system.settle().await;
+    looks(system, &mut watch, 60).await;
+    assert!(said(log.warnings()).is_empty(), "{:?}", log.warnings());
+    looks(system, &mut watch, 7 * 60).await;
+    let warnings = said(log.warnings());
+    assert_eq!(warnings.len(), 2, "{warnings:?}");
+    assert!(warnings[1].contains("clerk is still down after 6 min. It failed in `stamp`."), "{}", warnings[1]);
+    looks(system, &mut watch, 10 * 60).await;
+    assert!(said(log.at(tracing::Level::INFO)).is_empty(), "{:?}", log.all());
 }
 
 /// CON-24: the lines have no text of an error.

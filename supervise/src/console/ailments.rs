@@ -91,7 +91,8 @@ pub(super) fn ailments(
 
 /// Whether at most one restart is left, unless the actor fails too rarely to reach its limit.
 pub(super) fn is_near_limit(sight: &Sight<'_>, failing: Option<&Failing>) -> bool {
-    let is_near = |budget: Budget| budget.is_near() && failing.is_none_or(|failing| failing.may_reach(budget));
+    let is_near =
+        |budget: Budget| budget.is_near() && failing.is_none_or(|failing| failing.may_reach(budget, sight));
     sight.budget.is_some_and(is_near)
 }
 

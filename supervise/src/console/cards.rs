@@ -330,13 +330,6 @@ pub(super) struct Known<'a> {
     pub(super) now: Time,
 }
 
-impl Known<'_> {
-    /// Whether the actor may reach this limit.
-    fn may_reach(&self, budget: Budget) -> bool {
-        self.failing.is_none_or(|failing| failing.may_reach(budget))
-    }
-}
-
 /// How many messages it holds up, or how often it happened.
 fn weight(kind: Kind, sight: &Sight<'_>, known: &Known<'_>) -> u64 {
     magnitude(match kind {
@@ -410,7 +403,7 @@ fn says(kind: Kind, sight: &Sight<'_>, known: &Known<'_>) -> String {
             says + &mailbox(sight, known)
         }
         Kind::NearLimit => {
-            let says = sight.budget.map_or_else(String::new, |budget| near_limit(budget, known));
+            let says = sight.budget.map_or_else(String::new, |budget| near_limit(budget, sight, known));
             says + &mailbox(sight, known)
         }
         Kind::Deadlock | Kind::BranchDown | Kind::MessagesLost | Kind::ShortOfThreads => String::new(),
@@ -541,7 +534,7 @@ fn restart_loop(failing: &Failing, sight: &Sight<'_>, known: &Known<'_>) -> Stri
     };
     let delayed = matches!(decision.outcome, Outcome::Restarting { delay: Some(_), .. });
     let then = match (sight.budget, sight.endless) {
-        (Some(budget), _) => format!(" {}", near_limit(budget, known)),
+        (Some(budget), _) => format!(" {}", near_limit(budget, sight, known)),
         (None, Some(endless)) if endless.delays || !delayed => {
             " No limit: it is tried again after each such failure.".to_owned()
         }
@@ -557,7 +550,7 @@ fn restart_loop(failing: &Failing, sight: &Sight<'_>, known: &Known<'_>) -> Stri
 }
 
 /// What is used of the limit, and what follows if all of it is.
-fn near_limit(budget: Budget, known: &Known<'_>) -> String {
+fn near_limit(budget: Budget, sight: &Sight<'_>, known: &Known<'_>) -> String {
     let Budget { used, of, within, takes, rule, anew_at, .. } = budget;
     let within = match (within, anew_at) {
         (Some(within), _) => format!(" in {}", Span(within)),
@@ -569,11 +562,17 @@ fn near_limit(budget: Budget, known: &Known<'_>) -> String {
     if used == 0 {
         return format!("No restart of {of}{within} is used{rule}: the count has just started anew.");
     }
-    let pace = if known.may_reach(budget) { "" } else { ", and at its present pace it does not reach the limit" };
+    let used_up = format!("{used} of {of} restarts{within} used{rule}.");
+    let (supervisor, top) = (known.supervisor, above(known.supervisor));
+    if known.failing.is_some_and(|failing| !failing.may_reach(budget, sight)) {
+        let then = match takes {
+            Takes::Supervisor => format!("fail {supervisor}, and {top} would decide about that"),
+            Takes::Siblings { .. } | Takes::Nobody => "stop it".to_owned(),
+        };
+        return format!("{used_up} At its present pace it does not reach the limit, which would {then}.");
+    }
     let then = match takes {
-        Takes::Supervisor => {
-            format!("fails {}, and {} decides about that", known.supervisor, above(known.supervisor))
-        }
+        Takes::Supervisor => format!("fails {supervisor}, and {top} decides about that"),
         Takes::Siblings { .. } | Takes::Nobody => "stops it".to_owned(),
     };
     let next = match of.saturating_sub(used) {
@@ -581,7 +580,7 @@ fn near_limit(budget: Budget, known: &Known<'_>) -> String {
         1 => format!("One restart is left; the failure after it {then}"),
         more => format!("{more} restarts are left; the failure after them {then}"),
     };
-    format!("{used} of {of} restarts{within} used{rule}{pace}. {next}.")
+    format!("{used_up} {next}.")
 }
 
 /// What else happened, or is still to come, for an actor that fails.

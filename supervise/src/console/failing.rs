@@ -43,13 +43,13 @@ impl Failing {
     }
 
     /// Whether it reaches its limit if it keeps failing as quickly as it did lately. Of the last failures, the two that were closest
-    /// together set the pace. A single failure has none, so it may reach any limit.
-    pub(super) fn may_reach(&self, budget: Budget) -> bool {
+    /// together set the pace, and none comes before the next try. A single failure sets no pace.
+    pub(super) fn may_reach(&self, budget: Budget, sight: &Sight<'_>) -> bool {
         let pairs = self.recent.iter().zip(self.recent.iter().skip(1));
-        let Some(pace) = pairs.map(|(&earlier, &later)| later.saturating_sub(earlier)).min() else { return true };
+        let pace = pairs.map(|(&earlier, &later)| later.saturating_sub(earlier)).min().unwrap_or_default();
+        let next = self.last.saturating_add(pace).max(self.next_try(sight).unwrap_or_default());
         // The failure that finds no restart left.
-        let ahead = budget.of.saturating_sub(budget.used).saturating_add(1);
-        let at = self.last.saturating_add(pace.saturating_mul(ahead));
+        let at = next.saturating_add(pace.saturating_mul(budget.of.saturating_sub(budget.used)));
         let is_in_time = budget.anew_at.is_none_or(|anew| at <= anew);
         // Of a sliding window, only the oldest restart leaves then.
         let fits = budget.slides && budget.within.is_none_or(|within| pace.saturating_mul(budget.of) <= within);

@@ -77,12 +77,15 @@ impl Lines {
             let is_hidden = hidden.iter().any(|(kind, subject)| told.kind == *kind && told.subject == *subject);
             if !is_hidden && !cards.iter().any(|card| told.is_about(card)) {
                 told.is_on = false;
+                if begins_elsewhere(told.kind) {
+                    continue;
+                }
                 let after = now.saturating_sub(told.since);
                 lines.push(Line::Over { kind: told.kind, path: told.path.clone(), after });
             }
         }
         self.0.retain(|told| told.is_on || now.saturating_sub(told.at) < QUIET);
-        for card in cards.iter().filter(|card| !has_lines_already(card.kind)) {
+        for card in cards {
             let Card { kind, path, actors, .. } = card;
             let has_room = self.0.len() < MOST;
             let (since, again) = match self.0.iter_mut().find(|told| told.is_about(card)) {
@@ -99,6 +102,9 @@ impl Lines {
                 }
                 _ => continue,
             };
+            if !again && begins_elsewhere(*kind) {
+                continue;
+            }
             let lasts = now.saturating_sub(since);
             lines.push(Line::Is { kind: *kind, path, actors: *actors, says: card.tell(now), lasts, again });
         }
@@ -112,8 +118,8 @@ impl Told {
     }
 }
 
-/// Whether the log line of a failure already reports this.
-fn has_lines_already(kind: Kind) -> bool {
+/// Whether the log line of a failure reports the beginning. Such a card has no end that somebody could see.
+fn begins_elsewhere(kind: Kind) -> bool {
     kind == Kind::BranchDown
 }
 

@@ -343,8 +343,8 @@ fn con_12_an_actor_that_fails_too_rarely_to_reach_its_limit_is_not_near_it() {
     let [card] = &view.cards[..] else { panic!("{:?}", view.cards) };
     assert_eq!((card.title().as_str(), card.near_limit), ("Restart loop", false));
     let said = card.tell(view.now);
-    let end = "4 of 5 restarts in 1 min used, and at its present pace it does not reach the limit. One restart is left; the failure \
-               after it stops it. The last one was 1 s ago. The count starts anew in 9 s.";
+    let end = "4 of 5 restarts in 1 min used. At its present pace it does not reach the limit, which would stop it. The last one \
+               was 1 s ago. The count starts anew in 9 s.";
     assert!(said.ends_with(end), "{said}");
 }
 
