@@ -144,3 +144,27 @@ async fn dur_45_a_full_server_is_emptied_by_the_nodes_that_share_its_queue() {
     first.terminate().await;
     second.terminate().await;
 }
+
+/// Nodes that begin at the same time create the same streams, and the server may tell one of them that their subjects overlap.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn dur_45_nodes_that_create_the_streams_at_the_same_time_all_accept() {
+    let Some(server) = Server::start() else { return };
+    for round in 0..20 {
+        let (log, open) = (Log::default(), open());
+        let systems: Vec<_> = (0..6)
+            .map(|_| {
+                let store: JetStreamStore = store(&server.url()).lease(LEASE * 5);
+                ActorSystem::builder(format!("shop-{round}")).store(store).start().expect("the name is valid")
+            })
+            .collect();
+        let workers: Vec<_> = systems.iter().map(|system| spawn(system, "open", &log, &open)).collect();
+        let mut accepting = tokio::task::JoinSet::new();
+        for (worker, number) in workers.into_iter().zip(0..) {
+            accepting.spawn(async move { accept(&worker, [number]).await });
+        }
+        accepting.join_all().await;
+        for system in systems {
+            system.terminate().await;
+        }
+    }
+}

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Instant;
 
-use async_nats::jetstream::ErrorCode;
-use async_nats::jetstream::context::GetStreamErrorKind;
+use async_nats::jetstream::context::{CreateStreamError, CreateStreamErrorKind, GetStreamErrorKind};
 use async_nats::jetstream::stream::{self, Stream};
+use async_nats::jetstream::{Context, ErrorCode};
 use bytes::Bytes;
 use supervise_core::durable::lease::Sighting;
 use supervise_core::durable::{QueueId, QueueRow, StoreError, StoreErrorKind};
@@ -85,6 +85,22 @@ pub(super) struct Known {
 /// How many lost messages are named at most.
 pub(super) const NAMED: usize = 1000;
 
+/// Opens a stream, which is created if there is none.
+///
+/// If several nodes create it at the same time, the server may tell one of them that the subjects overlap with those of an existing
+/// stream (seen with nats-server 2.9.10). That is the same stream, so it is there now.
+pub(super) async fn open_stream(context: &Context, config: stream::Config) -> Result<Stream> {
+    let is_overlap = |error: &CreateStreamError| match error.kind() {
+        CreateStreamErrorKind::JetStream(error) => error.error_code() == ErrorCode::STREAM_SUBJECT_OVERLAP,
+        _ => false,
+    };
+    let opened = match context.get_or_create_stream(config.clone()).await {
+        Err(error) if is_overlap(&error) => context.get_or_create_stream(config).await,
+        opened => opened,
+    };
+    opened.map_err(broken)
+}
+
 impl Open {
     /// Learns which queues there are, and returns their highest number. Other nodes create queues too.
     pub(super) async fn read_names(&mut self) -> Result<Option<u32>> {
@@ -148,7 +164,7 @@ impl Open {
             num_replicas: self.settings.replicas,
             ..stream::Config::default()
         };
-        self.context.get_or_create_stream(config).await.map_err(broken)?;
+        open_stream(&self.context, config).await?;
         Ok(())
     }
 

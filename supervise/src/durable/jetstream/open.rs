@@ -15,7 +15,7 @@ use tokio_stream::StreamExt;
 
 use super::commit::is_full;
 use super::lease::Leases;
-use super::names::{Known, Queue};
+use super::names::{Known, Queue, open_stream};
 use super::read::{last_messages, last_number};
 use super::{JetStreamStore, KEYS_ARE_KEPT, Result, broken};
 
@@ -72,10 +72,9 @@ impl Open {
             num_replicas: store.replicas,
             ..stream::Config::default()
         };
-        let state = context.get_or_create_stream(config("STATE", Duration::ZERO)).await.map_err(broken)?;
-        let quarantine =
-            context.get_or_create_stream(config("QUARANTINE", Duration::ZERO)).await.map_err(broken)?;
-        let lease = context.get_or_create_stream(config("LEASE", store.lease)).await.map_err(broken)?;
+        let state = open_stream(&context, config("STATE", Duration::ZERO)).await?;
+        let quarantine = open_stream(&context, config("QUARANTINE", Duration::ZERO)).await?;
+        let lease = open_stream(&context, config("LEASE", store.lease)).await?;
         let settings = Settings {
             replicas: store.replicas,
             // If another node has created the stream with another length, the server's value counts.
