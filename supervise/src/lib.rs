@@ -4,6 +4,7 @@
 //! [akka]: docs::guides::akka
 //! [architecture]: docs::architecture
 //! [ask error]: AskError
+//! [another host]: docs::architecture#the-parts
 //! [benchmark]: docs::architecture#the-parts
 //! [checks]: docs::checks
 //! [comparison]: docs::architecture#the-parts
@@ -32,9 +33,11 @@
 //! [routing]: docs::cookbook::routing
 //! [rule 1.10]: docs::semantics#rule-1.10
 //! [rule 2.2]: docs::semantics#rule-2.2
+//! [rule 3.2]: docs::semantics#rule-3.2
 //! [rule 3.3]: docs::semantics#rule-3.3
 //! [rule 4.8]: docs::semantics#rule-4.8
 //! [rule 7.6]: docs::semantics#rule-7.6
+//! [rule 10.4]: docs::semantics#rule-10.4
 //! [rules 10]: docs::semantics#rule-10.1
 //! [rust actors]: docs::guides::rust_actors
 //! [semantics]: docs::semantics

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use base64::Engine;
+use fantoccini::actions::{InputSource, KeyAction, KeyActions};
 use fantoccini::wd::WebDriverCompatibleCommand;
 use fantoccini::{Client, ClientBuilder};
 use http::Method;
@@ -159,10 +160,12 @@ impl Browser {
         lines.iter().map(|line| line["message"].as_str().unwrap_or_default().to_owned()).collect()
     }
 
-    /// Presses one key. `code` is one of WebDriver's.
+    /// Presses one key, as a keyboard does: whatever has the focus gets it. `key` is one of WebDriver's.
     pub async fn press(&self, key: char) {
-        let active = self.client.active_element().await.expect("something has the focus");
-        active.send_keys(&key.to_string()).await.expect("it takes keys");
+        let pressed = KeyActions::new("keyboard".to_owned())
+            .then(KeyAction::Down { value: key })
+            .then(KeyAction::Up { value: key });
+        self.client.perform_actions(pressed).await.expect("it takes keys");
     }
 
     /// The size of the page, in CSS pixels.
