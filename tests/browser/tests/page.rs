@@ -337,7 +337,7 @@ async fn con_08_the_page_names_the_root_of_a_chain() {
         .await;
     browser.until_text("#detail h3", "conn-2").await;
     browser.until_text("#detail .waits", "ledger").await;
-    browser.until_text("#rows", "waits for conn-2").await;
+    browser.until_text("#rows", "→ conn-2").await;
     // The rule that decided is marked in the table of its supervisor.
     browser
         .run("[...document.querySelectorAll('#rows tr')].find(e => e.textContent.includes('gateway')).click()")
@@ -360,14 +360,14 @@ async fn con_28_nothing_is_cut_at_1280_and_at_1440_pixels() {
     let night = Night::shop(30).await;
     let browser = Browser::start().await;
     browser.open(&night.address()).await;
-    browser.until_text("#rows", "waits for conn-2").await;
+    browser.until_text("#rows", "→ conn-2").await;
     browser.until_text("#rows", "Falling behind").await;
     browser.until_text("#failures", "io::Error").await;
     for width in [1280, 1440] {
         browser.resize(width, 960).await;
         assert_eq!(browser.run(&format!("return {CUT}")).await, Value::Array(Vec::new()), "{width} pixels");
         // Later in the night the numbers are longer.
-        let later = "for (const row of view.rows) { row.waiting = 1234567; row.oldest = 754e3; row.per_second = 48e3; row.restarts = 1234 }";
+        let later = "for (const row of view.rows) { row.waiting = 1234567; row.oldest = 754e3; row.per_second = 48e3; row.restarts = 1234; if (row.since != null) row.since = now() - 754e3 }";
         let cut = browser.run(&format!("{later}; render(); return {CUT}")).await;
         assert_eq!(cut, Value::Array(Vec::new()), "{width} pixels, long numbers");
     }
