@@ -110,6 +110,7 @@ pub(super) struct Card {
     pub(super) since: Option<Time>,
     /// Sentences with the numbers that matter, other than `since` and `moments`. They contain no text of the user.
     pub(super) says: String,
+    /// What happened last, and what is still to come.
     pub(super) moments: Vec<Moment>,
     /// The text of the failure, if there is one.
     pub(super) cause: Option<String>,
@@ -158,7 +159,7 @@ impl Moment {
 }
 
 impl Card {
-    /// The sentences with those about what is still to come.
+    /// The sentences, and those about the moments.
     pub(super) fn tell(&self, now: Time) -> String {
         let moments = self.moments.iter().map(|moment| format!(" {}", moment.tell(now)));
         std::iter::once(self.says.clone()).chain(moments).collect()

@@ -12,7 +12,7 @@ use super::text::{actor, text};
 use super::watch::Watch;
 use super::wish::{Wish, encoded};
 
-/// What readers with the same wish get: a view as JSON, or one actor as text.
+/// What readers with the same wish get: a view as JSON, or the system or one of its actors as text.
 #[derive(Debug)]
 pub(super) struct Page {
     pub(super) content: String,
