@@ -39,6 +39,28 @@ fn run(root: &Path) {
     }
 }
 
+/// A user must not have to know how the checks are made.
+#[test]
+fn no_error_begins_with_internals() {
+    const INTERNALS: [&str; 5] = ["__", "handler_future", "Probe<", "NotAFuture", "DecidesAll"];
+    let mut programs = 0;
+    for directory in directories(Path::new("ui")) {
+        for file in fs::read_dir(directory).expect("the directory can be read") {
+            let file = file.expect("the directory can be read").path();
+            if file.extension().is_none_or(|extension| extension != "stderr") {
+                continue;
+            }
+            programs += 1;
+            let said = fs::read_to_string(&file).expect("the file is text");
+            for line in said.lines().filter(|line| line.starts_with("error")) {
+                let internal = INTERNALS.iter().find(|internal| line.contains(**internal));
+                assert_eq!(internal, None, "{}: {line}", file.display());
+            }
+        }
+    }
+    assert!(programs > 0, "there are expected errors");
+}
+
 fn is_pinned_release() -> bool {
     let pinned = include_str!("ui/RUSTC");
     let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());

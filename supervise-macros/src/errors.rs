@@ -56,6 +56,13 @@ impl Errors {
     }
 }
 
+/// What to do about a feature that is off, after the name of what needs it.
+pub(crate) fn needs_feature(feature: &str) -> String {
+    format!(
+        "needs the feature `{feature}`: write `supervise-actors = {{ .., features = [\"{feature}\"] }}` in Cargo.toml"
+    )
+}
+
 /// The error and the unchanged item, for an item that cannot be expanded.
 pub(crate) fn beside(item: &dyn ToTokens, error: syn::Error) -> TokenStream {
     let error = error.into_compile_error();

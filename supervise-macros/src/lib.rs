@@ -159,6 +159,15 @@ pub fn protocol(arguments: proc_macro::TokenStream, item: proc_macro::TokenStrea
     protocol::attribute(arguments.into(), &item.into()).into()
 }
 
+/// Says that `#[protocol]` needs its feature. Without this, rustc says only that there is no such attribute.
+#[cfg(not(feature = "protocol"))]
+#[doc(hidden)]
+#[proc_macro_attribute]
+pub fn protocol(_: proc_macro::TokenStream, item: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    let message = format!("`#[protocol]` {}", errors::needs_feature("protocol"));
+    errors::beside(&TokenStream::from(item), syn::Error::new(proc_macro2::Span::call_site(), message)).into()
+}
+
 /// Joins a protocol with an actor's handlers. The macro of the protocol calls it.
 #[cfg(feature = "protocol")]
 #[doc(hidden)]

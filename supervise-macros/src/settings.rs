@@ -81,7 +81,7 @@ impl Setting {
                     let message = match &arguments {
                         None => format!("the value is missing: write it after `{}`", written(whole)),
                         Some(_) if name == "on" => format!(
-                            "the value is missing: write it after `{0}`, `{0} Restart` (or another directive)",
+                            "the directive is missing: write `{} Restart` (or `Resume`, `Stop`, `Escalate`)",
                             written(whole)
                         ),
                         Some(_) => format!("`{name}(..)` has no value after it: remove the `=`"),

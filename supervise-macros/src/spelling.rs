@@ -1,7 +1,10 @@
 //! What the user probably meant by an unknown word.
 
+/// So many words are listed beside the translation of another framework's word, because the user may have meant another one.
+const FEW: usize = 5;
+
 /// Says that `word` is unknown and suggests the closest known word, or lists the known words if none is close. `what` is the
-/// kind of word ("directive"), or kind and place ("argument of a backoff").
+/// kind of word ("directive"), or kind and place ("setting of a backoff").
 pub(crate) fn unknown(what: &str, word: &syn::Ident, known: &[&str]) -> syn::Error {
     let text = word.to_string();
     let mend = match closest(&text, known) {
@@ -9,7 +12,8 @@ pub(crate) fn unknown(what: &str, word: &syn::Ident, known: &[&str]) -> syn::Err
             "write `child`, so that each child has its own count, or `supervisor`, so that all children share one"
                 .to_owned()
         }
-        Some(close) => format!("did you mean `{close}`?"),
+        Some(close) if is_near(&text, close) || known.len() > FEW => format!("did you mean `{close}`?"),
+        Some(translated) => format!("did you mean `{translated}`? The known words are {}", listed(known)),
         None if what == "restart type" && text.eq_ignore_ascii_case("restart") => {
             "did you mean `transient`, which starts the child again after failures only? (`permanent` also starts it again after a normal end)"
                 .to_owned()
@@ -56,12 +60,22 @@ pub(crate) fn closest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let mut least = usize::MAX;
     for candidate in known {
         let distance = distance(&word, &candidate.to_lowercase());
-        if distance < least && distance <= (candidate.len() / 3).max(1) {
+        if distance < least && distance <= most_typos(candidate) {
             least = distance;
             closest = Some(*candidate);
         }
     }
     closest
+}
+
+/// Whether `word` is a misspelled `meant`.
+fn is_near(word: &str, meant: &str) -> bool {
+    distance(&word.to_lowercase(), &meant.to_lowercase()) <= most_typos(meant)
+}
+
+/// How many letters of a misspelled `word` may differ.
+fn most_typos(word: &str) -> usize {
+    (word.len() / 3).max(1)
 }
 
 /// Makes `on_link_died` and `onLinkDied` the same word.
@@ -236,7 +250,7 @@ mod tests {
         let word = syn::Ident::new("Again", proc_macro2::Span::call_site());
         let text = unknown("directive", &word, &["Stop", "Resume"]).to_string();
         assert_eq!(text, "unknown directive `Again`: expected one of `Stop`, `Resume`");
-        let text = unknown("argument of a backoff", &word, &["min"]).to_string();
-        assert_eq!(text, "unknown argument `Again` of a backoff: expected one of `min`");
+        let text = unknown("setting of a backoff", &word, &["min"]).to_string();
+        assert_eq!(text, "unknown setting `Again` of a backoff: expected one of `min`");
     }
 }

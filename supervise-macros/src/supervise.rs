@@ -69,8 +69,9 @@ fn own_table(arguments: TokenStream, item: &DeriveInput) -> TokenStream {
             _ => "\"10s\"",
         };
         let message = format!(
-            "a table of its own has no `self`: if every actor that uses the table should have the same value, write it here, such as \
-             `{setting} = {value}`; if each actor has its own, remove `struct {}`, and write this `#[supervise({})]` under the `#[actor]` of each",
+            "`{0}` has no `#[actor]`, so it is a table that actors share, and there is no `self`: if `{0}` is an actor, write `#[actor]` above this \
+             attribute; if all actors that use the table have the same value, write it here, such as `{setting} = {value}`; if each has its \
+             own, write this `#[supervise({1})]` under the `#[actor]` of each",
             item.ident,
             written(&arguments)
         );

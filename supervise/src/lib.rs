@@ -78,6 +78,8 @@
 #[cfg(feature = "testkit")]
 pub use supervise_core::testkit;
 pub use supervise_core::*;
+#[cfg(feature = "remote")]
+pub use supervise_core::{remote, sharded};
 // They carry messages of the compiler, and nobody writes or calls them. They are hidden here and not where they are declared, because
 // rustc leaves hidden traits out of its messages.
 #[doc(hidden)]
@@ -531,7 +533,8 @@ pub mod prelude {
 
     #[doc(hidden)]
     pub use supervise_core::migration_hints::{
-        ContextHints as _, MigrationHints as _, RequestHints as _, SlotHints as _, SystemHints as _,
+        BuilderHints as _, ContextHints as _, MigrationHints as _, RequestHints as _, SlotHints as _,
+        SystemHints as _,
     };
 
     #[cfg(feature = "macros")]
@@ -539,6 +542,9 @@ pub mod prelude {
 
     #[cfg(feature = "protocol")]
     pub use crate::{async_trait, protocol};
+    #[cfg(all(feature = "macros", not(feature = "protocol")))]
+    #[doc(hidden)]
+    pub use supervise_macros::protocol;
 
     // Exported so that rustc can say where they belong, wherever somebody writes them.
     #[cfg(feature = "macros")]

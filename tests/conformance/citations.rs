@@ -69,6 +69,26 @@ fn every_rule_is_cited_and_every_citation_is_of_a_rule() {
     }
 }
 
+#[test]
+fn every_program_that_the_page_of_checks_names_exists() {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = read(&tests.join("../supervise/docs/checks.md"));
+    let folders =
+        ["actor", "child", "durable", "parent", "pass", "protocol", "remote", "services", "supervise", "table"];
+    let mut named = 0;
+    for quoted in page.split('`').skip(1).step_by(2) {
+        let Some((folder, program)) = quoted.split_once('/') else { continue };
+        if !folders.contains(&folder) {
+            continue;
+        }
+        let root = if folder == "durable" { "durable/ui/durable" } else { &format!("ui/{folder}") };
+        let program = tests.join(root).join(format!("{program}.rs"));
+        assert!(program.exists(), "`{quoted}`: there is no {}", program.display());
+        named += 1;
+    }
+    assert!(named > 100, "the page was not understood: it names {named} programs");
+}
+
 fn read(file: &Path) -> String {
     fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
 }

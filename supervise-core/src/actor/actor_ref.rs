@@ -149,7 +149,7 @@ impl<A: Actor> ActorRef<A> {
         Ok(())
     }
 
-    /// Calls the actor, which waits for something that the store has done.
+    /// Wakes the actor, which was waiting for the store.
     #[cfg(feature = "durable")]
     pub(crate) fn wake(&self) {
         self.core().run(self.mailbox().wake());
@@ -179,7 +179,7 @@ impl<A: Actor> ActorRef<A> {
         self.mailbox().shut_user_lane()
     }
 
-    /// Like [`tell`](Self::tell), but gives the message back where a mailbox without room would drop this message.
+    /// Like [`tell`](Self::tell), but returns the message where a full mailbox would drop it.
     #[cfg(feature = "remote")]
     pub(crate) fn offer(&self, message: A::Message) -> Result<(), SendError<A::Message>> {
         #[cfg(feature = "durable")]
@@ -235,7 +235,7 @@ impl<A: Actor> ActorRef<A> {
         guard
     }
 
-    /// The span in which a message is sent now. Not under the mailbox's lock, because it asks a subscriber.
+    /// The span in which a message is sent now. Called outside the mailbox's lock, because it calls a subscriber.
     #[cfg(feature = "spans")]
     fn origin(&self, asks: bool) -> Option<Control> {
         self.core().system.observer().origin(asks).map(Control::Origin)

@@ -151,7 +151,7 @@ pub trait Supervisor: Sized + 'static {
 /// `#[actor]` on an impl block writes this impl from its handlers, hooks and watch methods.
 ///
 /// If you come from ractor: its trait of this name has the types `Msg`, `State` and `Arguments`, which are an error here
-/// (E0437). In this crate the type itself is the state, the factory has the arguments, and each message is a method with
+/// (E0325). In this crate the type itself is the state, the factory has the arguments, and each message is a method with
 /// `#[handler]`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an actor yet: it has no `#[actor] impl` block",
@@ -159,7 +159,10 @@ pub trait Supervisor: Sized + 'static {
     note = "write `#[actor] impl {Self} {{}}`, and in it a method with `#[handler]` for each message",
     note = "if there is a block: an attribute above `#[actor]` may have removed it; handlers are `async` without `#[async_trait]`"
 )]
-pub trait Actor: Supervisor + Send {
+pub trait Actor: Supervisor
+where
+    Self: Send,
+{
     /// The type of the actor's messages.
     type Message: Send + 'static;
 
@@ -284,8 +287,9 @@ pub trait Actor: Supervisor + Send {
         async { Ok(()) }
     }
 
-    /// Runs on the old instance before a restart replaces it. `message` is the failing message, if `redeliver` kept it
-    /// and the failure was the actor's own.
+    /// Runs on the old instance before a restart replaces it. `message` is a copy of the failing message, if `redeliver` kept it
+    /// and the failure was the actor's own. The runtime delivers that message again by itself: a hook that sends it, too, has it
+    /// handled twice.
     ///
     /// By default: unwatches and stops all children, then runs [`post_stop`](Self::post_stop). A failure is logged, and
     /// the restart continues.

@@ -1,4 +1,4 @@
-//! An actor and what belongs to it: its definition, its ref, its context, its cell, its children, its system, and the workers
+//! An actor and what belongs to it: its definition, its ref, its context, its cell, its children, its system, and the carriers
 //! that give it its turns. They use each other, so this is the only room whose imports form a circle.
 
 #[cfg(feature = "testkit")]

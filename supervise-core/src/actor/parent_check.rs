@@ -39,7 +39,7 @@ pub enum InitializationFailed {}
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no `on(_)` rule, but a child may escalate any failure to it",
     label = "this child escalates whatever its own table does not name",
-    note = "add `on(_) = Stop` (or `Restart`, `Resume`, `Escalate`) to `#[supervise(..)]` on `{Self}`, or name the failures in the child's table"
+    note = "add `on(_) = Stop` (or `Restart`, `Resume`, `Escalate`) to `#[supervise(..)]` on `{Self}`, or replace the child's rule that escalates everything by rules for its failures"
 )]
 pub trait DecidesAll {}
 

@@ -1,7 +1,7 @@
 //! Where rustc reports a bound.
 
-/// The type `T`, whatever `F` is. rustc reports a bound on it at the argument of the type `F`; a bound on a plain `T`, which is the type of
-/// no argument, it reports at the word before the dot.
+/// The type `T`, whatever `F` is. If a bound on it fails, rustc points at the argument of type `F`. A plain `T` is the type of no argument, so
+/// rustc would point at the receiver of the call.
 pub type ReportedAt<F, T> = <F as ReportAt<T>>::Type;
 
 /// What [`ReportedAt`] is made of. Every type implements it.

@@ -62,7 +62,7 @@ pub enum AddRule<'e, E> {
     message = "`{Self}` has no supervision rule for the failure `{E}`",
     label = "this child can fail with `{E}`, and `{Self}` does not say what happens then",
     note = "a rule sees the error that a handler returns, not an error inside it: to have the rules for `io::Error` decide, let the handler return `Result<_, io::Error>`",
-    note = "or add `on({E}) = Restart` (or `Resume`, `Stop`, `Escalate`) to `#[supervise(..)]` on `{Self}`; above it, `on({E} if |error| error.is::<std::io::Error>()) = Resume` decides by the error inside"
+    note = "or add `on({E}) = Restart` (or `Resume`, `Stop`, `Escalate`) to `#[supervise(..)]` on `{Self}`; a rule before that one, such as `on({E} if |error| error.is::<std::io::Error>()) = Resume`, decides by the error inside"
 )]
 pub trait HasARuleFor<E> {}
 

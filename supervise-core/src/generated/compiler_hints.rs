@@ -17,7 +17,7 @@ where
 
 /// The bound on a ref's methods for methods of the actor that are not handlers. Nothing implements it.
 #[diagnostic::on_unimplemented(
-    message = "only handlers can be called through a `{Self}`",
+    message = "only handlers can be called through the ref `{Self}`",
     label = "the actor's method of this name has no `#[handler]`",
     note = "write `#[handler]` above the method in the `#[actor] impl` block; the call then asks the actor, and `.await` gives the reply"
 )]
@@ -25,8 +25,8 @@ pub trait HasHandlerAttribute<'call> {} // write `#[handler]` above the method
 
 /// A child of this actor may stand in a field for a `C`.
 #[diagnostic::on_unimplemented(
-    message = "the field holds a `{C}`, but its factory makes a `{Self}`",
-    label = "this factory makes a `{Self}`",
+    message = "the field holds the actor `{C}`, but its factory makes `{Self}`",
+    label = "this factory makes `{Self}`",
     note = "let the factory make a `{C}`, `|_| || {C} {{ .. }}`, or make the field a `Child<{Self}>`"
 )]
 pub trait Fills<C: 'static>: Sized {

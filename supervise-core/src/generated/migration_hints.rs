@@ -7,8 +7,8 @@ use std::future::{Future, Ready};
 use std::io;
 
 use crate::actor::{
-    Actor, ActorSystem, Answer, Context, MessageFor, RefOf, ReplyTo, Request, SendError, SendErrorReason,
-    SpawnError, TypedRef, WorkId,
+    Actor, ActorSystem, ActorSystemBuilder, Answer, Context, MessageFor, RefOf, ReplyTo, Request, SendError,
+    SendErrorReason, SpawnError, TypedRef, WorkId,
 };
 
 /// Makes a bound that nothing satisfies. The message of the error may speak of `{Self}`.
@@ -22,15 +22,15 @@ macro_rules! hints {
 
 hints! {
     TakesMessages:
-        "a `{Self}` takes no message values: it has a method for each handler",
+        "`{Self}` takes no message values: it has a method for each handler",
         "call the method that is named after the handler",
         "import and build no message: for `#[handler] fn greet(&mut self, name: String)` write `r.greet(name).await?` to ask, `r.greet(name).tell()?` to send";
     StopsByItself:
-        "a `{Self}` has a method for each message, and the other methods of refs are those of `actor_ref()`",
+        "`{Self}` has a method for each message, and the other methods of refs are those of `actor_ref()`",
         "call `.actor_ref()` first",
         "write `r.actor_ref().stop()` or, in a method of its parent with the parameter `ctx: &mut Context<Self>`, `ctx.stop(&r)`";
     TellsItsState:
-        "a `{Self}` has a method for each message, and the other methods of refs are those of `actor_ref()`",
+        "`{Self}` has a method for each message, and the other methods of refs are those of `actor_ref()`",
         "call `.actor_ref()` first",
         "write `r.actor_ref().has_ended()`";
     KnowsTheSender:
@@ -84,13 +84,17 @@ hints! {
         "write `system.spawn(name, move || ..)` with a factory",
         "or write `ctx.spawn_once(name, instance)` in a method of an actor with `#[supervise(on(_) = Stop)]` below its `#[actor]`; the method has the parameter `ctx: &mut Context<Self>`";
     HasFeatureSignal:
-        "`shutdown_on_signal` needs the feature `signal` of `supervise`",
+        "`shutdown_on_signal` needs the feature `signal`",
         "this feature is off",
-        "write `supervise-actors = {{ version = \"..\", features = [\"signal\"] }}` in Cargo.toml";
+        "write `supervise-actors = {{ .., features = [\"signal\"] }}` in Cargo.toml";
     HasFeatureStream:
-        "the methods for streams need the feature `stream` of `supervise`",
+        "the methods for streams need the feature `stream`",
         "this feature is off",
-        "write `supervise-actors = {{ version = \"..\", features = [\"stream\"] }}` in Cargo.toml";
+        "write `supervise-actors = {{ .., features = [\"stream\"] }}` in Cargo.toml";
+    HasFeatureDurable:
+        "a system with a store needs the feature `durable`",
+        "this feature is off",
+        "write `supervise-actors = {{ .., features = [\"durable\"] }}` in Cargo.toml";
 }
 
 /// Implemented by `#[actor]` for the ref it generates, and for no other: a ref that dereferences to a generated one keeps its
@@ -415,3 +419,17 @@ pub trait SystemHints {
 }
 
 impl SystemHints for ActorSystem {}
+
+/// Methods that the builder of a system has only with other features.
+pub trait BuilderHints: Sized {
+    /// `store(..)`, where the feature `durable` is off. With it, the builder's own method is found first.
+    #[must_use]
+    fn store<S>(self, _: S) -> Self
+    where
+        Self: HasFeatureDurable,
+    {
+        unreachable!("no builder has this method without the feature")
+    }
+}
+
+impl BuilderHints for ActorSystemBuilder {}

@@ -274,9 +274,9 @@ where
 #[diagnostic::on_unimplemented(
     message = "an actor cannot fail with `{Self}`",
     label = "this is not an error that can be sent to the parent",
-    note = "an error implements `std::error::Error + Send + Sync + 'static`: use one such as `std::io::Error`, or write a type of your own, `#[derive(Debug, thiserror::Error)] #[error(\"..\")] struct MyError;`",
-    note = "if a handler only answers with it and has not failed, let the handler return `Reply<Result<_, {Self}>>`, in which any type will do",
-    note = "a boxed error says so: write `Box<dyn Error + Send + Sync>` for `Box<dyn Error>`"
+    note = "a boxed error can be sent if its type has the bounds: write `Box<dyn Error + Send + Sync>` for `Box<dyn Error>`",
+    note = "any other type must implement `std::error::Error + Send + Sync + 'static`: use one such as `std::io::Error`, or write a type of your own, `#[derive(Debug, thiserror::Error)] #[error(\"..\")] struct MyError;`",
+    note = "if a handler only answers with it and has not failed, let the handler return `Reply<Result<_, {Self}>>`, in which any type will do"
 )]
 pub trait ErrorValue: fmt::Display + Into<Box<dyn Error + Send + Sync>> + Send + Sync + 'static {}
 

@@ -94,9 +94,10 @@ impl NoResultInside for Plain {}
 
 /// Not a future.
 #[diagnostic::on_unimplemented(
-    message = "this handler replies with a future, whose error does not fail the actor",
-    label = "the actor does not await what the handler returns",
-    note = "write the handler as `async fn` and `.await` the future in it; to answer with the future itself, return `Reply<..>`, and write `Reply(future)` for the value"
+    message = "this handler replies with a future, which the actor does not await",
+    label = "an error in this future would fail nobody",
+    note = "if the actor should wait, and fail with the future's error: write `async fn`, return the `Result<..>` that the future gives, and `.await` the future in the handler (a `JoinHandle` gives that `Result` in another one, whose `JoinError` says that the task panicked)",
+    note = "if the caller should get the future and await it: return `Reply<..>`, and write `Reply(future)` for the value"
 )]
 pub trait NotAFuture {}
 

@@ -16,7 +16,7 @@ pub const fn constant_length(value: Duration) -> Duration {
     value
 }
 
-/// A share.
+/// A share between 0.0 and 1.0.
 #[track_caller]
 pub const fn constant_share(value: f64) -> f64 {
     assert!(value >= 0.0 && value <= 1.0, "the jitter is a share of the delay, between 0.0 and 1.0");

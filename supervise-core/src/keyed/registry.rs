@@ -14,7 +14,7 @@ use crate::supervision::{ChildInfo, Directive, Strategy};
 /// How many seats one message looks at.
 const AT_ONCE: usize = 256;
 
-/// The registry looks four times within the idle time.
+/// The shortest time between two looks. Normally there are four within the idle time.
 const SHORTEST_BETWEEN_LOOKS: Duration = Duration::from_millis(1);
 
 /// Supervises the children `C` of the keys `K` by the table of the actor `T`.
@@ -54,7 +54,7 @@ impl<K: ChildKey, C: Actor, T: Supervisor> Supervisor for Registry<K, C, T> {
     type Ref = ActorRef<Self>;
     const STRATEGY: Strategy = T::STRATEGY;
     const TABLE: DeciderTable = T::TABLE;
-    /// Only `post_stop` waits here, and it comes to its end.
+    /// Only `post_stop` waits here, and it always ends.
     const STOP_TIMEOUT: Duration = Duration::from_secs(3600);
 
     fn decide(failure: &Failure, child: &ChildInfo) -> Result<Directive, Failure> {

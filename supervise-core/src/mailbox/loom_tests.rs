@@ -1,8 +1,8 @@
 //! The races of a mailbox: each model is tried in every interleaving of its threads, up to a number of preemptions, and with
 //! every value that a relaxed load may see.
 //!
-//! A thread that gets the runner runs it at once. No thread waits or looks again later, so a message about which no
-//! thread was told is never handled.
+//! A thread that gets the runner runs it at once. No thread waits or looks again later, so a lost wake-up leaves a
+//! message unhandled.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -107,7 +107,7 @@ impl Cell {
 
     // ---- the runner ----------------------------------------------------------------------------------------------
 
-    /// Takes turns until there is nothing to do, as under a worker.
+    /// Takes turns until there is nothing to do, as a carrier does.
     fn run(&self, mut runner: Runner) {
         loop {
             self.turn(&mut runner);
@@ -483,7 +483,7 @@ fn a_bounded_mailbox_that_closes_loses_nothing() {
         let cell = Cell::bounded(Overflow::DropOldest);
         at_once!(cell: { cell.tell(0); cell.tell(1) }, cell.tell_system(System::Stop); cell.run(Runner::new()));
         cell.assert_each_once(&[0, 1]);
-        assert!(!cell.all(Fate::Displaced).contains(&1), "by nobody");
+        assert!(!cell.all(Fate::Displaced).contains(&1), "no later message could displace it");
     });
 }
 

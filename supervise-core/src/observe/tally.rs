@@ -1,7 +1,7 @@
 //! Counts what happens to the actors of each type, for metrics.
 //!
 //! A look finds only the actors that exist at that moment. The tally also counts actors that start and end between
-//! two looks. It keeps the messages of ended actors in its totals, so a total never falls. It creates no events
+//! two looks. It adds the message counts of ended actors to its totals, so a total never falls. It creates no events
 //! and no paths. Without a tally, the only cost is the load that checks for subscribers.
 //!
 //! Rule 24.2.

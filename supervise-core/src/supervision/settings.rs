@@ -140,7 +140,7 @@ impl Limit {
         Self { within: Some(window), ..self }
     }
 
-    /// Whether any restart can ever be refused.
+    /// Whether no restart is ever refused.
     pub const fn is_unlimited(&self) -> bool {
         self.max_retries.is_none() && self.within.is_none()
     }

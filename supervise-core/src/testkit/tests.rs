@@ -17,7 +17,7 @@ impl Actor for Blocking {
     type Message = ();
 
     async fn handle(&mut self, (): (), _: &mut Context<Self>) -> Result<(), Failure> {
-        // An error says that it has come.
+        // `recv` fails when the test drops the sender, which releases this handler.
         let _released = self.0.lock().unwrap().recv().is_err();
         Ok(())
     }
@@ -96,7 +96,7 @@ fn actors_that_never_rest_fail_the_test_and_are_named() {
 }
 
 #[test]
-fn a_test_that_gets_on_may_give_its_actors_any_number_of_turns() {
+fn a_test_that_makes_progress_may_give_its_actors_any_number_of_turns() {
     let limits = Limits { turns: 1000, ..PATIENT };
     for settles in [false, true] {
         run_within(
@@ -177,7 +177,7 @@ fn an_actor_that_blocks_the_thread_is_named() {
 #[test]
 fn a_test_that_blocks_its_own_thread_is_told_of() {
     let (release, released) = mpsc::channel();
-    let why = report("no actor", release, async |_| assert!(released.recv().is_err()));
+    let why = report("outside the turns of actors", release, async |_| assert!(released.recv().is_err()));
     assert!(why.contains("has been blocked"), "{why}");
 }
 

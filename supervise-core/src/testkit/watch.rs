@@ -108,7 +108,7 @@ impl Watch {
     /// Begins to watch, from within the test's runtime. The second part of the result receives the reason if the test
     /// must fail.
     ///
-    /// `blocked` gets the reason why the test cannot end, at each look while that lasts.
+    /// While the test cannot end, each look calls `blocked` with the reason.
     pub(super) fn begin(
         limits: Limits,
         signs: &Arc<Signs>,
@@ -233,14 +233,14 @@ impl<B: FnMut(&str)> Watcher<B> {
             self.naming = Some(now.turns);
         } else if self.busy >= busy_looks {
             self.fail(format!(
-                "the test never comes to rest: for {:?} something was always ready to run, and the clock, which moves only \
-                 when nothing is, stands still; a task that yields again and again does this",
+                "the test never comes to rest: something has been ready to run for {:?}, and the clock moves only when nothing \
+                 is; does a task yield in a loop?",
                 look * self.busy
             ));
         } else if self.idle >= idle_looks && self.unnoticed == 0 {
             self.fail(format!(
-                "nothing has happened for {:?}, and the clock stands still, as it does while a blocking task \
-                 (`spawn_blocking`) runs: the test waits for one that does not return",
+                "nothing has happened for {:?}; the clock stands still while a blocking task (`spawn_blocking`) runs, so the \
+                 test probably waits for one that does not return",
                 look * self.idle
             ));
         }
@@ -263,7 +263,7 @@ impl<B: FnMut(&str)> Watcher<B> {
         } else {
             let place = activity
                 .current()
-                .map_or_else(|| "in code that no actor runs".to_owned(), |actor| format!("in a turn of {actor}"));
+                .map_or_else(|| "outside the turns of actors".to_owned(), |actor| format!("in a turn of {actor}"));
             format!(
                 "{test}: the test's thread has been blocked for {time:?}, {place}: it waits for a lock, a channel of \
                  `std` or another thread, or computes without an `.await`. All actors of a test share its thread, and only \
@@ -275,8 +275,8 @@ impl<B: FnMut(&str)> Watcher<B> {
 
 fn never_rests(turns: u64, names: &[ActorPath]) -> String {
     let mut why = format!(
-        "the actors of the test never come to rest: while the test waited, they had {turns} turns without a moment in which \
-         none was ready, and the clock, which moves only then, stands still; busy:"
+        "the actors of the test never come to rest: they had {turns} turns in a row while the test waited, and the clock moves \
+         only when none is ready; busy:"
     );
     for name in names {
         // Writing to a string cannot fail.

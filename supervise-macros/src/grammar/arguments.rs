@@ -97,7 +97,7 @@ arguments! {
         "local" => local: () = flag, "local",
             "The message stays on its machine: its arguments and its reply need not travel. For handlers of a `remote` actor.";
         "inline" => inline: () = flag, "inline",
-            "If the actor is idle, an ask runs the handler in its own first poll and wakes no worker. For handlers that return immediately; not for an `async fn`. Meanwhile everything else in the asker's task waits, for example timeouts, and asks that are joined with this one.";
+            "If the actor is idle, an ask runs the handler in its own first poll and wakes no task. For handlers that return immediately; not for an `async fn`. Meanwhile everything else in the asker's task waits, for example timeouts, and asks that are joined with this one.";
         "transient" => transient: () = stored_flag, "transient",
             "A durable mailbox does not store the message: it needs no serde, and is lost with the process.";
         "stored_as" => stored_as: LitStr = stored_name, "stored_as = \"refund\"",
@@ -107,7 +107,7 @@ arguments! {
     }
 
     /// The arguments of `#[child(..)]` behind the closure.
-    ChildArguments, "option of `#[child]`", child_arguments {
+    ChildArguments, "setting of `#[child]`", child_arguments {
         "restart" => restart: RestartType = word, "restart = ..",
             "What restarts the child. Default: `transient`.", restart_types_list;
         "stop_timeout" => stop_timeout: Duration = duration, "stop_timeout = \"2s\"",
@@ -123,7 +123,7 @@ arguments! {
     }
 
     /// The arguments of `backoff(..)`.
-    ExponentialArguments, "argument of a backoff", exponential_arguments {
+    ExponentialArguments, "setting of a backoff", exponential_arguments {
         "min" => min: Value<Duration> = length, "min = \"100ms\"",
             "The first delay. Required.";
         "max" => max: Value<Duration> = length, "max = \"10s\"",
@@ -137,7 +137,7 @@ arguments! {
     }
 
     /// The arguments of `linear_backoff(..)`.
-    LinearArguments, "argument of `linear_backoff`", linear_arguments {
+    LinearArguments, "setting of `linear_backoff`", linear_arguments {
         "window" => window: Value<Duration> = length, "window = \"10s\"",
             "After a child has run this long without a failure, its next delay is `initial` again. Required.";
         "initial" => initial: Value<Duration> = length, "initial = \"100ms\"",
@@ -145,7 +145,7 @@ arguments! {
     }
 
     /// The arguments of `Restart(..)`.
-    RestartArguments, "argument of `Restart`", restart_arguments {
+    RestartArguments, "setting of `Restart`", restart_arguments {
         "backoff" | "linear_backoff" | "exponential_backoff" => backoff: Backoff = backoff, "backoff(..)",
             "How long to wait before this restart.", backoffs_list;
         "max_retries" => max_retries: Value<u32> = max_retries, "max_retries = 5",
@@ -170,7 +170,7 @@ macro_rules! strategy_table {
     ($($rows:tt)*) => {
         arguments! {
             /// The arguments of a strategy. Each is a method of `supervise::Strategy`.
-            StrategyArguments, "argument of a strategy", strategy_arguments { $($rows)* }
+            StrategyArguments, "setting of a strategy", strategy_arguments { $($rows)* }
         }
         calls! { StrategyArguments { $($rows)* } }
     };

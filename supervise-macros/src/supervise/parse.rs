@@ -169,7 +169,7 @@ fn stray(setting: &Setting) -> syn::Error {
             value = format!("\"{value}s\"");
         }
         let message = format!(
-            "unknown strategy or setting `{name}`: the strategy has an argument `{argument}`, write \
+            "unknown strategy or setting `{name}`: the strategy has a setting `{argument}`, write \
              `one_for_one({argument} = {value})`"
         );
         return syn::Error::new(setting.span(), message);

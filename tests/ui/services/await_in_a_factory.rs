@@ -1,4 +1,4 @@
-//! An `.await` stands in a factory, which is no `async` closure.
+//! An `.await` stands in a factory, which is not an `async` closure.
 
 use std::time::Duration;
 

@@ -128,7 +128,7 @@ impl<M> std::error::Error for SendError<M> {}
 /// # assert!(matches!(found(Err(AskError::Stopped)), Err(AskError::Stopped)));
 /// ```
 ///
-/// If the error is an answer and no failure, let the handler return `Reply<Result<u64, Missing>>`. Its actor then does not fail, and the
+/// If the error is an answer rather than a failure, let the handler return `Reply<Result<u64, Missing>>`. Its actor then does not fail, and the
 /// asker gets a `Result<Result<u64, Missing>, AskError>`.
 #[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
@@ -152,7 +152,7 @@ pub enum AskError {
     #[error("the actor was restarted before it answered, because of another actor's failure")]
     Interrupted,
     /// No answer will come: the reply slot ([`ReplyTo`](crate::ReplyTo)) was dropped without one.
-    #[error("nobody answers: the reply slot was dropped")]
+    #[error("no answer will come: the reply slot was dropped")]
     Unanswered,
     /// The bounded mailbox had no room. [`Request::when_room`](crate::Request::when_room) waits for room.
     #[error("the actor's mailbox is full")]

@@ -7,7 +7,7 @@ use crate::supervision::vocabulary::{Cause, ChildId, Effect, SystemMessage};
 
 impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     /// Restarts one child, without its siblings and without a charge. If the child waits for a delayed restart, that restart happens
-    /// now. If another restart or a stop already answers, or was sent since `restarts` was read, nothing happens.
+    /// now. If another restart or a stop is already under way, or was sent since `restarts` was read, nothing happens.
     ///
     /// Rule 23.8.
     pub(super) fn restart_by_hand(

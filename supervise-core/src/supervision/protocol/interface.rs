@@ -105,7 +105,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         self.instance != Instance::Live || !matches!(self.phase, Phase::Running)
     }
 
-    /// How many restarts a child was told to do, those that no limit counts included.
+    /// How many restarts a child was told to do, including those that no limit counts.
     pub fn restarts_in_all(&self, id: ChildId) -> u32 {
         self.children.as_ref().and_then(|all| all.find(id)).map_or(0, ChildRecord::restarts_sent)
     }
@@ -222,12 +222,12 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         self.watch.iter().flat_map(|watch| watch.watchers())
     }
 
-    // ---- commands, answered at once ------------------------------------------------------------------------------
-
-    /// Whether its instance is the first one that ran. Right for the first 255 of them.
+    /// Whether its instance is the first one that ran. The count wraps, so this is reliable for the first 255 runs only.
     pub fn runs_for_the_first_time(&self) -> bool {
         self.runs == 1
     }
+
+    // ---- commands, answered at once ------------------------------------------------------------------------------
 
     /// Adds a child. `make` gets its id and the number of suspensions it inherits, and runs only if the name is free.
     ///

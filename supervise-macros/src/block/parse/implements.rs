@@ -4,12 +4,15 @@ use syn::parse::ParseStream;
 use syn::punctuated::Punctuated;
 use syn::{Path, Token};
 
-use crate::errors::Errors;
+use crate::errors::{Errors, needs_feature};
 use crate::settings::{Setting, written};
 use crate::syntax;
 
 /// Reads `implements(Storage, Archive)`.
 pub(crate) fn implements(setting: &Setting, example: &'static str, _: &mut Errors) -> syn::Result<Vec<Path>> {
+    if !cfg!(feature = "protocol") {
+        return Err(setting.error(format!("`implements` {}", needs_feature("protocol"))));
+    }
     let protocols = |input: ParseStream<'_>| Punctuated::<Path, Token![,]>::parse_terminated(input);
     if let (Some(arguments), None) = (&setting.arguments, &setting.value)
         && let Ok(paths) = syntax::read(arguments.clone(), protocols)

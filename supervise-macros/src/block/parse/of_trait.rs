@@ -58,7 +58,7 @@ fn in_place_of(item: &Syntax, message: &Type) -> Option<String> {
     let message = shortened(&written(message), "..");
     let of = actor_name.to_snake_case();
     Some(format!(
-        "write `#[actor] impl {actor} {{ .. }}` in place of this, with a method for each message, here `#[handler] {asyncness}fn \
+        "write one `#[actor] impl {actor} {{ .. }}` for all messages, with a method for each, here `#[handler] {asyncness}fn \
          {handler}(&mut self, message: {message}){returns}`, and call it through the actor's ref, `{of}.{handler}(message).await`"
     ))
 }

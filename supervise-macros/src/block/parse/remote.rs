@@ -4,15 +4,13 @@ use syn::LitStr;
 use syn::parse::Parse;
 
 use crate::block::model::Remote;
-use crate::errors::Errors;
+use crate::errors::{Errors, needs_feature};
 use crate::settings::Setting;
 
 /// Reads `remote` or `remote = "shop.Feed"`.
 pub(crate) fn remote(setting: &Setting, _: &'static str, _: &mut Errors) -> syn::Result<Remote> {
     if !cfg!(feature = "remote") {
-        return Err(
-            setting.error("`remote` needs the feature `remote` of `supervise-actors`: add it in `Cargo.toml`")
-        );
+        return Err(setting.error(format!("`remote` {}", needs_feature("remote"))));
     }
     if setting.value.is_none() && setting.arguments.is_none() {
         return Ok(Remote { name: None });

@@ -1,5 +1,5 @@
-//! A handler that takes its reply slot and forgets it, about which rustc gives advice that leaves the asker without an answer: `_reply`,
-//! `drop(reply)`, `let _ = reply`.
+//! Reports a handler that forgets its reply slot. rustc's own advice (`_reply`, `drop(reply)`, `let _ = reply`) leaves the asker without an
+//! answer.
 //!
 //! Bodies are looked at as tokens. A name that begins with `_` says that the asker should get an error.
 
@@ -34,7 +34,7 @@ pub(super) fn check(method: &mut Method, errors: &mut Errors) {
         }
         let handler = &method.signature.ident;
         let message = format!(
-            "`{handler}` does not answer its asker: write `{name}.answer(value);` with a `{}` for `value` (it returns nothing), or keep the slot \
+            "`{handler}` does not answer its asker: write `{name}.answer(value);` with a `{}` for `value` (the handler itself returns nothing), or keep the slot \
              in a field of the actor and answer later; if the asker should get an error, write `_{name}` here",
             written(answer)
         );

@@ -5,7 +5,7 @@ use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
 use syn::{LitStr, Token};
 
-use crate::errors::Errors;
+use crate::errors::{Errors, needs_feature};
 use crate::settings::{Setting, flag};
 
 /// Whether messages are encoded. The snapshots show both.
@@ -19,10 +19,7 @@ pub(crate) use self::switch::is_on;
 
 /// The error for a word that needs the feature.
 pub(crate) fn feature_is_off(word: &Ident) -> syn::Error {
-    let message = format!(
-        "`{word}` needs the feature `durable`: write `supervise-actors = {{ .., features = [\"durable\"] }}` in Cargo.toml"
-    );
-    syn::Error::new(word.span(), message)
+    syn::Error::new(word.span(), format!("`{word}` {}", needs_feature("durable")))
 }
 
 fn check(setting: &Setting) -> syn::Result<()> {

@@ -52,7 +52,7 @@ pub(super) fn children(data: &mut Data, errors: &mut Errors) -> Vec<Child> {
         let attributes = take(field, errors);
         let [attribute, rest @ ..] = attributes.as_slice() else { continue };
         if let Some(second) = rest.first() {
-            errors.at(second, "a field has one child: move the settings of this `#[child(..)]` that you mean into the first, and remove this one");
+            errors.at(second, "a field declares one child: merge the settings that you need into the first `#[child(..)]`, and remove this one");
         }
         if let Some(child) = child(field, attribute, errors) {
             children.push(child);
@@ -104,7 +104,7 @@ fn declare(field: &Field) -> String {
     format!("write `#[child(|_| {})]` above the field to declare it{}", made(&actor), stands_for(&actor))
 }
 
-/// Says what the constructor in [`made`] is.
+/// Explains the placeholder constructor of [`made`].
 fn stands_for(actor: &Type) -> String {
     let inner = if pattern_of(actor).is_some() { first_argument(actor) } else { Some(actor) };
     let made = inner.map_or_else(|| "Worker::new()".to_owned(), constructed);
@@ -211,7 +211,7 @@ fn last(expression: &Expr) -> &Expr {
     }
 }
 
-/// How to have a child in an enum's field.
+/// How to keep a child in an enum's field.
 fn spawn(field: &Field) -> String {
     let mut actor = actor_of(&field.ty).unwrap_or_else(|| field.ty.clone());
     let (spawn, makes) = if pattern_of(&actor).is_some() { ("spawn_with", "..") } else { ("spawn", "|| ..") };
@@ -314,7 +314,7 @@ fn child(field: &Field, attribute: &Attribute, errors: &mut Errors) -> Option<Ch
     Some(child)
 }
 
-/// Refuses a field that is no `Child<..>` or `Children<.., ..>`.
+/// Refuses a field that is neither a `Child<..>` nor a `Children<.., ..>`.
 fn refuse_type(field: &Ident, ty: &Type, attribute: &Attribute, errors: &mut Errors) {
     let meant = meant_actor(ty);
     let many =
@@ -348,7 +348,7 @@ fn factory_of(attribute: &Attribute) -> Option<String> {
     Some(shortened(&written(&factory.body), ".."))
 }
 
-/// The attribute for a field of this type with these settings, and what to read for the expression in it.
+/// The attribute for a field of this type with these settings, and an explanation of its placeholder.
 fn example(ty: &Type, settings: &str) -> (String, String) {
     let settings = if settings.is_empty() { String::new() } else { format!(", {settings}") };
     if let Some((ChildKind::Keyed(key), actor)) = held(ty) {
@@ -361,7 +361,7 @@ fn example(ty: &Type, settings: &str) -> (String, String) {
     (format!("#[child(|_| {}{settings})]", made(&actor)), stands_for(&actor))
 }
 
-/// The place of the first `.await` that stands in no `async` block or closure.
+/// The place of the first `.await` outside `async` blocks and closures.
 fn awaited(tokens: TokenStream) -> Option<Span> {
     let mut is_async = false;
     for token in tokens {

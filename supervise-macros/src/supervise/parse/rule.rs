@@ -23,7 +23,7 @@ pub(super) fn rules(setting: &Setting, generics: &Generics, errors: &mut Errors)
     let (Some(arguments), Some(value)) = (&setting.arguments, &setting.value) else {
         let pattern = setting.arguments.as_ref().map_or_else(|| "MyError".to_owned(), |pattern| written(pattern));
         return Err(setting.error(format!(
-            "a rule needs a pattern and a directive: write `on({pattern}) = Restart` (or another directive)"
+            "a rule needs a pattern and a directive: write `on({pattern}) = Restart` (or `Resume`, `Stop`, `Escalate`)"
         )));
     };
     let (alternatives, guard) = split_guard(arguments.clone());
@@ -327,7 +327,7 @@ fn read_directive(
         let word = setting.name.to_string();
         if strategy::WORDS.contains(&word.as_str()) && !RestartArguments::WORDS.contains(&word.as_str()) {
             let message = format!(
-                "`{word}` is an argument of the strategy: write `one_for_one({})`",
+                "`{word}` is a setting of the strategy: write `one_for_one({})`",
                 written(setting.tokens())
             );
             errors.add(setting.error(message));
@@ -400,7 +400,7 @@ mod tests {
             ("on", "needs a pattern and a directive"),
             ("on(X)", "needs a pattern and a directive"),
             ("on() = Stop", "a rule needs a pattern"),
-            ("on(X) =", "the value is missing"),
+            ("on(X) =", "the directive is missing"),
             ("on(X if) = Stop", "a guard is a closure"),
             ("on(1) = Stop", "expected an error type"),
             ("on(A::B, A::C) = Stop", "separate alternatives with `|`"),

@@ -54,7 +54,7 @@ fn stray(scope: Scope, argument: &Setting) -> Option<syn::Error> {
     }
     if ExponentialArguments::WORDS.contains(&name.as_str()) {
         let message =
-            format!("`{name}` is an argument of a backoff: write `backoff(min = \"100ms\", max = \"10s\")`");
+            format!("`{name}` is a setting of a backoff: write `backoff(min = \"100ms\", max = \"10s\")`");
         return Some(syn::Error::new(argument.span(), message));
     }
     None
