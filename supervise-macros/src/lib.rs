@@ -116,7 +116,7 @@ pub fn actor(arguments: proc_macro::TokenStream, item: proc_macro::TokenStream) 
 ///
 /// ## Patterns and directives
 ///
-/// A pattern is an error type, a pattern of an error enum, `_` for every failure, or a kind of failure:
+/// A pattern is an error type, a pattern of an error enum, `_` for every failure, several of these with `|` in between, or a kind of failure:
 ///
 #[doc = failure_kinds_list!()]
 ///

@@ -274,6 +274,67 @@ pub mod zenoh;
 /// The generated ref has one method for each handler. The ref and these methods have the visibility of the actor's type. The
 /// visibility of a handler, such as `pub`, applies only to the method of the actor itself.
 ///
+/// # Generic actors
+///
+/// An actor may have type parameters and const parameters, with the bounds on the type, on the impl block, or on both. Its ref and its
+/// messages have the same parameters, as in `ReaderRef<S>`. A table may name an error by a parameter: `on(S::Error) = Restart`.
+///
+/// ```
+/// use supervise::prelude::*;
+///
+/// trait Source: Clone + Send + 'static {
+///     type Error: std::error::Error + Send + Sync + 'static;
+///     fn next(&mut self) -> Result<u32, Self::Error>;
+/// }
+///
+/// #[actor]
+/// struct Reader<S> { source: S }
+///
+/// #[actor]
+/// impl<S: Source> Reader<S> {
+///     #[handler]
+///     fn next(&mut self) -> Result<u32, S::Error> { self.source.next() }
+/// }
+///
+/// #[actor]
+/// #[supervise(on(S::Error) = Restart, on(_) = Escalate)]
+/// struct Library<S: Source> {
+///     source: S,
+///     #[child(|this| { let source = this.source.clone(); move || Reader { source: source.clone() } })]
+///     reader: Child<Reader<S>>,
+/// }
+///
+/// #[actor]
+/// impl<S: Source> Library<S> {
+///     #[handler]
+///     fn reader(&self) -> ReaderRef<S> { self.reader.actor() }
+/// }
+///
+/// /// Fails at every third call.
+/// #[derive(Clone)]
+/// struct Countdown(u32);
+///
+/// impl Source for Countdown {
+///     type Error = std::fmt::Error;
+///     fn next(&mut self) -> Result<u32, Self::Error> {
+///         self.0 = self.0.checked_sub(1).ok_or(std::fmt::Error)?;
+///         Ok(self.0)
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let system = ActorSystem::new("town");
+/// let library = system.spawn("library", || Library { source: Countdown(2), reader: Child::default() })?;
+/// let reader = library.reader().await?;
+/// assert_eq!((reader.next().await?, reader.next().await?), (1, 0));
+/// assert!(reader.next().await.is_err());
+/// assert_eq!(reader.next().await?, 1);
+/// # system.terminate().await;
+/// # Ok(())
+/// # }
+/// ```
+///
 /// # Messages
 ///
 /// `#[actor]` generates an enum with a variant for each handler. The fields of the variant are the handler's arguments. It is

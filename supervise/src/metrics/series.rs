@@ -97,7 +97,7 @@ pub(super) const BUSY: Series = series(
     "supervise_handling_actors",
     Gauge,
     &["actor"],
-    "Actors that are in a message, at the moment of the look.",
+    "Actors that were handling a message when the look came.",
 );
 pub(super) const STUCK: Series = series(
     "supervise_stuck_actors",
