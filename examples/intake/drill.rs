@@ -7,8 +7,8 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use supervise_examples::service::process::{Scratch, signal};
-use supervise_examples::service::{Ledger, Values, say};
+use supervise_examples::service::process::signal;
+use supervise_examples::service::{Ledger, Scratch, Values, say};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 use tokio::sync::watch;
