@@ -77,7 +77,7 @@ fn a_service_alone_says_what_it_expects() {
 fn help_shows_what_an_option_may_be() {
     for (service, range) in [
         ("chat", "(60 to 1000, default 60)"),
-        ("crawler", "(any number, default 1)"),
+        ("crawler", "(0 to 2^64 - 1, default 1)"),
         ("metrics", "(1 to 65535, default 9464)"),
     ] {
         let text = String::from_utf8_lossy(&run(service, &["--help"]).stdout).into_owned();
@@ -88,6 +88,6 @@ fn help_shows_what_an_option_may_be() {
 #[test]
 fn the_world_cup_names_a_wrong_option_in_one_line() {
     let output = run("world_cup", &["--faults", "101"]);
-    let expected = "error: `--faults 101`: expected a percentage from 0 to 100. `--help` lists the options";
+    let expected = "error: `--faults 101`: expected a whole number from 0 to 100. `--help` lists the options";
     assert_eq!((output.status.code(), complaint(&output).as_str()), (Some(2), expected));
 }
