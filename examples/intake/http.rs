@@ -59,7 +59,7 @@ async fn customer(service: &Service, name: String) -> Result<CustomerRef, Respon
     match customer.map_err(|error| Refused(error).into_response())? {
         Ok(customer) => Ok(customer),
         Err(SpawnError::InvalidName { .. }) => Err(StatusCode::BAD_REQUEST.into_response()),
-        Err(_stopping) => Err(again_later()),
+        Err(_full_or_stopping) => Err(again_later()),
     }
 }
 
@@ -97,9 +97,10 @@ async fn ready(State(service): State<Service>) -> StatusCode {
     if intake && writers > 0 { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE }
 }
 
-/// Whether a restart of the process would help.
-async fn live(State(service): State<Service>) -> StatusCode {
-    if service.system.has_terminated() { StatusCode::INTERNAL_SERVER_ERROR } else { StatusCode::OK }
+/// Whether the process answers at all. If it does, a restart would not help, so this asks neither an actor nor the database. When the
+/// system has ended, `main` returns.
+async fn live() -> StatusCode {
+    StatusCode::OK
 }
 
 async fn metrics(State(service): State<Service>) -> String {
