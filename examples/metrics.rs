@@ -5,8 +5,8 @@
 //! curl -s http://127.0.0.1:9464/metrics | grep supervise_
 //! ```
 //!
-//! `--help` lists the options. The shop is that of the example `night`: the acquirer refuses every
-//! second, and the audit falls behind.
+//! `--help` lists the options. The shop is that of the example `night`: the acquirer refuses a payment every second, and
+//! the audit falls behind.
 //! `data/supervise_alerts.yaml` has alert rules for Prometheus, `data/supervise_grafana.json` a board for Grafana.
 
 #[path = "night/shop.rs"]

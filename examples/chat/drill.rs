@@ -79,8 +79,8 @@ pub(crate) async fn run(values: Values) -> Result<Ledger, Box<dyn Error>> {
     let did = |ledger: &mut Ledger, what: &str, did: usize, then: usize| {
         ledger.demand(what, format!("{did}, {then}"), "the same, not 0", did == then && did > 0);
     };
-    did(&mut ledger, "texts that panic a filter, and refused", poisons, refused);
-    did(&mut ledger, "texts that panic a filter, and its restarts", poisons, of("/filter"));
+    did(&mut ledger, "texts that panic a filter, and texts refused", poisons, refused);
+    did(&mut ledger, "texts that panic a filter, and restarts of filters", poisons, of("/filter"));
     did(&mut ledger, "users who panic their member, and members ended", bugs, traffic.ended("panicked"));
     // A member also breaks off if a line is shown to it while it closes.
     let broken_off = traffic.ended("broken off");
@@ -90,8 +90,8 @@ pub(crate) async fn run(values: Values) -> Result<Ledger, Box<dyn Error>> {
         "all, not 0",
         (1..=broken_off).contains(&cuts),
     );
-    did(&mut ledger, "users who do not read, and thrown out", unread, traffic.ended("thrown out"));
-    ledger.none("restarts of rooms, and of other actors", restarts.values().sum::<usize>() - of("/filter"));
+    did(&mut ledger, "users who do not read, and members removed", unread, traffic.ended("removed"));
+    ledger.none("restarts of rooms and other actors", restarts.values().sum::<usize>() - of("/filter"));
     ledger.none("actors left when everybody is gone", left);
     Ok(ledger)
 }
@@ -134,7 +134,7 @@ async fn quiet(door: &DoorRef, rooms: usize, texts: usize) -> Result<(), Box<dyn
     let began = Instant::now();
     // The pauses are below 100 ms.
     sleep(Duration::from_millis(60) * u32::try_from(texts)?).await;
-    while door.traffic().await?.ended("thrown out") < rooms && began.elapsed() < PATIENCE {
+    while door.traffic().await?.ended("removed") < rooms && began.elapsed() < PATIENCE {
         sleep(Duration::from_millis(50)).await;
     }
     sleep(Duration::from_secs(2)).await;

@@ -50,7 +50,7 @@ pub(crate) struct Crawl {
     watchers: watch::Sender<Progress>,
 }
 
-/// The pages that were put aside, each with the reason.
+/// The pages that were set aside, each with the reason.
 pub(crate) type Aside = BTreeMap<PageId, String>;
 
 impl Crawl {

@@ -39,7 +39,7 @@ pub(crate) async fn run(values: Values) -> Result<Ledger, Box<dyn Error>> {
     let mut display = Display::new();
     let mut outages = 0;
     loop {
-        timeout(PATIENCE, progress.changed()).await.map_err(|_| "the crawl does not go on")??;
+        timeout(PATIENCE, progress.changed()).await.map_err(|_| "the crawl makes no progress")??;
         let now = *progress.borrow_and_update();
         display.show(now);
         if now.finished {
@@ -67,16 +67,16 @@ pub(crate) async fn run(values: Values) -> Result<Ledger, Box<dyn Error>> {
     ledger.note("pages", pages);
     ledger.note("indexed", found.pages.len());
     ledger.none("good pages that are not in the index", expected.pages.difference(&found.pages).count());
-    ledger.none("bad pages that are", found.pages.difference(&expected.pages).count());
+    ledger.none("bad pages that are in the index", found.pages.difference(&expected.pages).count());
     ledger.none("words with a wrong count", differences(&expected.words, &found.words));
     ledger.none("pages that reached the index twice", found.again);
-    ledger.note("poison pages", of_kind(Kind::Poison).count());
+    ledger.note("pages that always fail", of_kind(Kind::Poison).count());
     ledger.note("pages that the site does not have", of_kind(Kind::Gone).count());
-    ledger.demand("put aside", aside.len(), "exactly these", aside.keys().copied().eq(bad));
+    ledger.demand("pages set aside", aside.len(), "exactly the bad pages", aside.keys().copied().eq(bad));
     ledger.demand(
         "messages quarantined after their last delivery",
         log.quarantined,
-        "one for each page put aside, or more",
+        "at least one for each page set aside",
         log.quarantined >= aside.len(),
     );
     ledger.some("restarts of the parser", log.restarts_of("/user/crawl/parser"));
@@ -85,7 +85,7 @@ pub(crate) async fn run(values: Values) -> Result<Ledger, Box<dyn Error>> {
     ledger.note("restarts of single fetchers", log.restarts_below("/user/crawl/fetchers/"));
     ledger.none("restarts of the index", log.restarts_of("/user/crawl/index"));
     ledger.note("pages read again", progress.again);
-    ledger.note("of these, as a mailbox was full", progress.full);
+    ledger.note("of these, because a mailbox was full", progress.full);
     ledger.note("outages of the site", outages);
     ledger.none("events missed", log.missed);
     ledger.note("took", format!("{:.1} s", took.as_secs_f64()));

@@ -4,7 +4,7 @@
 //! cargo run --example crawler
 //! ```
 //!
-//! A page that makes the parser fail at each delivery is put aside, and the crawl goes on. When the parser fails, rest-for-one restarts
+//! A page that makes the parser fail at each delivery is set aside, and the crawl continues. When the parser fails, rest-for-one restarts
 //! it and the fetchers, which hold pages for it. The index, where the pages end, stays as it is.
 //!
 //! ```text
@@ -29,7 +29,7 @@ use supervise_examples::service::{self, Program, Setting};
 
 const PROGRAM: Program = Program {
     command: "cargo run --example crawler",
-    about: "Crawls a site that misbehaves, in stages with bounded mailboxes, and puts poison pages aside.",
+    about: "Crawls a site that misbehaves, in stages with bounded mailboxes, and sets aside pages that always fail.",
     settings: &[
         Setting { name: "--pages", about: "how many pages the site has", default: 1500, allowed: 50..=100_000 },
         Setting {

@@ -38,7 +38,7 @@ impl Parser {
 
 #[actor]
 impl Parser {
-    /// A page on which it fails is delivered twice more, each time to a new instance. Then the page is put aside.
+    /// A page on which it fails is delivered twice more, each time to a new instance. Then the page is set aside.
     #[handler(redeliver = 2)]
     fn parse(&mut self, page: Page, reply: ReplyTo<Vec<PageId>>) -> Result<(), ParseError> {
         self.index.add(parsed(&page)?).reply_to(reply);

@@ -47,14 +47,14 @@ impl Display {
             Self::Bar(bar) => {
                 bar.set_length(known as u64);
                 bar.set_position((indexed + aside) as u64);
-                bar.set_message(format!("put aside: {aside}, under way: {under_way}, read again: {again}"));
+                bar.set_message(format!("set aside: {aside}, under way: {under_way}, read again: {again}"));
                 if finished {
                     bar.abandon();
                 }
             }
             Self::Lines(last) if finished || indexed >= *last + STEP => {
                 *last = indexed;
-                say(&format!("{indexed} pages of {known} known ones; put aside: {aside}, read again: {again}"));
+                say(&format!("{indexed} of {known} known pages indexed; set aside: {aside}, read again: {again}"));
             }
             Self::Lines(_) => {}
         }

@@ -40,9 +40,10 @@ pub(crate) async fn run(values: Values) -> Outcome<Ledger> {
     let memory_before = resident_kib(own);
 
     let system = ActorSystem::builder("devices").supervised_by::<Top>().start()?;
-    let registry = system.spawn("registry", Registry::new)?;
-    let (known, port, most) = (registry.clone(), values.get("--port"), usize::try_from(devices)? * 2);
-    let gate = system.spawn("gate", move || Gate::new(known.clone(), port, most))?;
+    let most = usize::try_from(devices)?;
+    let registry = system.spawn("registry", move || Registry::new(most))?;
+    let (known, port) = (registry.clone(), values.get("--port"));
+    let gate = system.spawn("gate", move || Gate::new(known.clone(), port, most * 2))?;
     let address = match gate.address().await {
         Ok(address) => address.ok_or("the gate is not bound")?,
         Err(error) => {
@@ -134,7 +135,7 @@ fn gate_children(system: &ActorSystem) -> usize {
 async fn counts(registry: &RegistryRef, devices: u32) -> Outcome<Vec<Count>> {
     let mut counts = Vec::new();
     for device in 0..devices {
-        counts.push(registry.device(device).await?.count().await?);
+        counts.push(registry.device(device).await??.count().await?);
     }
     Ok(counts)
 }
@@ -184,7 +185,7 @@ fn ledger(
     // back. A device may also come back from a storm before the server notices that its connection is gone.
     let (left_open, ended) = (fleet("silent") + fleet("twin"), traffic.ended("silent") + replaced as usize);
     ledger.demand(
-        "connections that nobody closed, and ended by the server",
+        "connections that a device left open, and that the server ended",
         format!("{left_open}, {ended}"),
         "all, not 0",
         (1..=ended).contains(&left_open),
@@ -193,8 +194,9 @@ fn ledger(
     ledger.some("connections dropped in the storms", fleet("storm"));
     ledger.note("reconnections", fleet("reconnected"));
     ledger.note("slowest reconnection", format!("{} ms", fleet("slowest_reconnection_ms")));
-    ledger.none("devices forgotten, or thrown out too early", fleet("forgotten") + fleet("hasty"));
-    let rare = ["deaf", "unexpected frame", "device", "otherwise"];
+    ledger.none("reconnections to a server that had forgotten readings", fleet("forgotten"));
+    ledger.none("silent devices disconnected too early", fleet("hasty"));
+    let rare = ["deaf", "unexpected frame", "no answer from the device's actor", "refused", "otherwise"];
     ledger.none("sessions ended for another reason", rare.iter().map(|how| traffic.ended(how)).sum());
     ledger.none("sessions left", traffic.open() + left);
     ledger

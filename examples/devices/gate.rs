@@ -116,7 +116,8 @@ fn how(failure: Option<&Failure>) -> &'static str {
         SessionError::Deaf => "deaf",
         SessionError::Unexpected(_) => "unexpected frame",
         SessionError::Broken(_) => "broken off",
-        SessionError::Device(_) => "device",
+        SessionError::Device(_) => "no answer from the device's actor",
+        SessionError::Refused(_) => "refused",
     });
     let panic = matches!(failure.kind(), FailureKind::Panic).then_some("panicked");
     frame.or(session).or(panic).unwrap_or("otherwise")

@@ -7,21 +7,24 @@ use crate::session::SessionRef;
 #[actor]
 #[supervise(one_for_one(max_retries = 3, within = "1m"), on(_) = Restart)]
 pub(crate) struct Registry {
-    #[child(|_| |_: &u32| Device::default())]
+    /// How many devices there are at most. A client chooses its device's number, so it could make up any number of devices.
+    most: usize,
+    #[child(|_| |_: &u32| Device::default(), limit = self.most)]
     devices: Children<u32, Device>,
 }
 
 impl Registry {
-    pub(crate) fn new() -> Self {
-        Self { devices: Children::default() }
+    pub(crate) fn new(most: usize) -> Self {
+        Self { most, devices: Children::default() }
     }
 }
 
 #[actor]
 impl Registry {
+    /// The device of this number. A refusal is an answer and not a failure, which would end all devices.
     #[handler(inline)]
-    fn device(&self, number: u32) -> Result<DeviceRef, SpawnError> {
-        self.devices.get_or_spawn(number)
+    fn device(&self, number: u32) -> Reply<Result<DeviceRef, SpawnError>> {
+        Reply(self.devices.get_or_spawn(number))
     }
 }
 
@@ -71,5 +74,22 @@ impl Device {
     #[handler]
     fn count(&self) -> Count {
         self.count
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn one_device_too_many_is_refused_and_the_others_keep_their_counts() {
+        let system = ActorSystem::new("devices");
+        let registry = system.spawn("registry", || Registry::new(2)).unwrap();
+        let first = registry.device(1).await.unwrap().unwrap();
+        assert!(first.read(1, 7).await.unwrap());
+        registry.device(2).await.unwrap().unwrap();
+        let refused = registry.device(3).await.unwrap();
+        assert!(matches!(refused, Err(SpawnError::TooManyChildren { limit: 2, .. })), "{refused:?}");
+        assert_eq!(registry.device(1).await.unwrap().unwrap().count().await.unwrap().sum, 7);
     }
 }

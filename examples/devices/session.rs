@@ -32,6 +32,8 @@ pub(crate) enum SessionError {
     Broken(#[from] std::io::Error),
     #[error("the device does not answer: {0}")]
     Device(#[from] AskError),
+    #[error("the device is refused: {0}")]
+    Refused(#[from] SpawnError),
 }
 
 #[actor]
@@ -73,7 +75,7 @@ impl Session {
     async fn frame(&mut self, frame: Frame, ctx: &mut Context<Self>) -> Result<(), SessionError> {
         match (frame, &self.device) {
             (Frame::Hello { device }, None) => {
-                let device = self.registry.device(device).await?;
+                let device = self.registry.device(device).await??;
                 let last = device.connected(ctx.me()).await?;
                 self.device = Some(device);
                 self.write(Frame::Welcome { last }).await

@@ -7,8 +7,8 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use supervise_examples::service::process::{Scratch, signal};
-use supervise_examples::service::{Ledger, Values, say};
+use supervise_examples::service::process::signal;
+use supervise_examples::service::{Ledger, Scratch, Values, say};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 use tokio::sync::watch;
@@ -25,7 +25,7 @@ type Outcome<T> = Result<T, Box<dyn Error>>;
 const CATCHES_UP: Duration = Duration::from_secs(2);
 const TABLE: &str = "CREATE TABLE orders (id text PRIMARY KEY, customer text NOT NULL, number bigint NOT NULL, \
     article text NOT NULL, UNIQUE (customer, number))";
-/// How long the service may take to recover once the database is well again, on a busy machine.
+/// How long the service may take to recover once the fault is over, on a busy machine.
 const RECOVERY: Duration = Duration::from_secs(5);
 /// How long the service may take to end. Its phases have five seconds each.
 const END: Duration = Duration::from_secs(15);
@@ -38,8 +38,15 @@ struct Fault {
     name: &'static str,
     hurt: Instant,
     healed: Instant,
-    /// Whether the readiness probe noticed it.
-    noticed: bool,
+    /// `None` if it was no fault of the database.
+    probes: Option<Probes>,
+}
+
+/// How often the probes of the service failed while a fault lasted.
+#[derive(Clone, Copy, Default)]
+struct Probes {
+    ready: usize,
+    live: usize,
 }
 
 pub(crate) async fn run(values: Values) -> Outcome<Ledger> {
@@ -84,7 +91,7 @@ impl Drill {
         }
         sleep(self.calm).await;
         self.kill_the_database().await?;
-        self.stop_the_database().await?;
+        self.suspend_the_database().await?;
         self.break_the_schema().await?;
         let metrics = self.service.metrics().await;
         let first = self.end_the_service().await?;
@@ -101,21 +108,21 @@ impl Drill {
         say("kill -9 of all processes of the database");
         let hurt = Instant::now();
         self.postgres.kill()?;
-        let noticed = self.lasts(Duration::from_millis(1500)).await;
+        let probes = self.lasts(Duration::from_millis(1500)).await;
         self.postgres.start_again().await?;
-        self.healed("database killed", hurt, noticed).await;
+        self.healed("database killed", hurt, Some(probes)).await;
         Ok(())
     }
 
-    async fn stop_the_database(&mut self) -> Outcome<()> {
+    async fn suspend_the_database(&mut self) -> Outcome<()> {
         say("SIGSTOP of all processes of the database, and a rush of orders");
         let hurt = Instant::now();
         self.postgres.signal_all("STOP")?;
         let rush = client::rush(RUSH, self.service.address, &self.tally, Duration::from_millis(700));
-        let (refused_fast, noticed) = tokio::join!(rush, self.lasts(Duration::from_millis(2500)));
+        let (refused_fast, probes) = tokio::join!(rush, self.lasts(Duration::from_millis(2500)));
         self.refused_fast = refused_fast;
         self.postgres.signal_all("CONT")?;
-        self.healed("database stopped", hurt, noticed).await;
+        self.healed("database suspended", hurt, Some(probes)).await;
         Ok(())
     }
 
@@ -124,9 +131,9 @@ impl Drill {
         let database = self.postgres.connect().await?;
         let hurt = Instant::now();
         database.batch_execute("ALTER TABLE orders RENAME TO mislaid").await?;
-        let noticed = self.lasts(Duration::from_millis(1500)).await;
+        let probes = self.lasts(Duration::from_millis(1500)).await;
         database.batch_execute("ALTER TABLE mislaid RENAME TO orders").await?;
-        self.healed("table renamed", hurt, noticed).await;
+        self.healed("table renamed", hurt, Some(probes)).await;
         Ok(())
     }
 
@@ -136,23 +143,24 @@ impl Drill {
         let hurt = Instant::now();
         let ended = self.service.end().await?;
         self.service = Service::start(self.scratch.path(), self.service.address.port(), &self.postgres).await?;
-        self.healed("service ended and started", hurt, true).await;
+        self.healed("service ended and started", hurt, None).await;
         Ok(ended)
     }
 
-    /// Leaves a fault alone for a while, and for longer if the readiness probe has not failed yet. Returns whether it failed.
-    async fn lasts(&self, time: Duration) -> bool {
+    /// Leaves a fault alone for a while, and for longer if the readiness probe has not failed yet.
+    async fn lasts(&self, time: Duration) -> Probes {
         let until = Instant::now() + time;
-        let mut noticed = false;
-        while Instant::now() < until || (!noticed && Instant::now() < until + RECOVERY) {
-            noticed |= !self.service.is_ready().await;
+        let mut probes = Probes::default();
+        while Instant::now() < until || (probes.ready == 0 && Instant::now() < until + RECOVERY) {
+            probes.ready += usize::from(!self.service.answers("/ready").await);
+            probes.live += usize::from(!self.service.answers("/live").await);
             sleep(Duration::from_millis(50)).await;
         }
-        noticed
+        probes
     }
 
-    async fn healed(&mut self, name: &'static str, hurt: Instant, noticed: bool) {
-        self.faults.push(Fault { name, hurt, healed: Instant::now(), noticed });
+    async fn healed(&mut self, name: &'static str, hurt: Instant, probes: Option<Probes>) {
+        self.faults.push(Fault { name, hurt, healed: Instant::now(), probes });
         sleep(self.calm).await;
     }
 
@@ -201,43 +209,46 @@ impl Drill {
 
         ledger.note("orders sent", counts.sent.len());
         ledger.some("answered 201", counts.status(201));
-        ledger.note("answered 200: sent again, and in the table before", counts.status(200));
+        ledger.note("answered 200: sent again, and already in the table", counts.status(200));
         ledger.some("answered 503", counts.status(503));
         ledger.note("connections that broke before the answer", counts.unanswered);
         ledger.some("answered 500: orders that panic their customer", counts.status(500));
         let others = counts.statuses.iter().filter(|(status, _)| !matches!(status, 200 | 201 | 500 | 503));
-        ledger.none("answered otherwise", others.map(|(_, times)| times).sum());
+        ledger.none("answered with another status", others.map(|(_, times)| times).sum());
         ledger.note("in the database", rows.len());
         let lost = counts.accepted.iter().filter(|(id, _)| !in_table.contains_key(id.as_str())).count();
-        ledger.none("lost: accepted, and not in the database", lost);
+        ledger.none("lost: accepted, but not in the database", lost);
         ledger.none("doubled: rows beyond the first of an id", rows.len() - in_table.len());
         let misnumbered =
             counts.accepted.iter().filter(|(id, number)| in_table.get(id.as_str()) != Some(number)).count();
-        ledger.none("in the database with another number than the answer's", misnumbered - lost);
+        ledger.none("in the database with a number that differs from the answer's", misnumbered - lost);
         ledger.none("answered twice with different numbers", counts.contradicted);
         ledger.none(
-            "in the database, and never sent",
+            "in the database, but never sent",
             rows.iter().filter(|(id, _)| !counts.sent.contains(id)).count(),
         );
         let unknown = rows.iter().filter(|(id, _)| !counts.accepted.contains_key(id)).count();
-        ledger.note("in the database without an answer (the rush, and the last)", unknown);
-        ledger.none("customers whose actor counts otherwise than the table", disagreeing.len());
+        ledger.note("in the database, but never confirmed (the rush and the last requests)", unknown);
+        ledger.none("customers whose actor has another count than the table", disagreeing.len());
         disagreeing.iter().take(3).for_each(|line| say(line));
-        ledger.some("refused at once in the rush, as mailboxes were full", self.refused_fast);
+        ledger.some("refused at once in the rush, because mailboxes were full", self.refused_fast);
         ledger.note("slowest answer", millis(counts.slowest));
 
         let ends_of_faults = self.faults.iter().skip(1).map(|fault| fault.hurt).chain([last_sent]);
         for (fault, until) in self.faults.iter().zip(ends_of_faults) {
-            let Fault { name, hurt, healed, noticed } = fault;
+            let Fault { name, hurt, healed, probes } = fault;
             ledger.note(format!("{name}: longest time without success"), millis(counts.longest_gap(*hurt, until)));
             let recovered = counts.next_after(*healed).unwrap_or(Duration::MAX);
             ledger.demand(
-                format!("{name}: success after it was well again"),
+                format!("{name}: first success after the fault ended"),
                 millis(recovered),
                 "within 5 s",
                 recovered <= RECOVERY,
             );
-            ledger.demand(format!("{name}: /ready noticed"), noticed, "true", *noticed);
+            if let Some(Probes { ready, live }) = probes {
+                ledger.some(format!("{name}: failures of /ready"), *ready);
+                ledger.none(format!("{name}: failures of /live"), *live);
+            }
         }
         for ended in ends {
             ledger.demand("SIGTERM: exit code", ended.code.map_or(-1, i64::from), "0", ended.code == Some(0));
@@ -245,7 +256,7 @@ impl Drill {
         }
         let ended = |reason| metrics.sum("supervise_actors_ended_total", &[CUSTOMER, reason]);
         ledger.some("connections restarted", metrics.sum("supervise_restarts_total", &["writer::Writer\""]));
-        ledger.some("customers ended for an unknown outcome", ended("reason=\"failed\""));
+        ledger.some("customers ended because an outcome was unknown", ended("reason=\"failed\""));
         ledger.some("customers passivated", ended("reason=\"stopped_itself\""));
         ledger
             .note("customers alive at the end of the first service", metrics.sum("supervise_actors", &[CUSTOMER]));
@@ -297,8 +308,9 @@ impl Service {
         Connection::new(self.address).request("GET", path, "").await
     }
 
-    async fn is_ready(&self) -> bool {
-        self.get("/ready").await.is_some_and(|(status, _)| status == 200)
+    /// Whether a probe of this path succeeds.
+    async fn answers(&self, path: &str) -> bool {
+        self.get(path).await.is_some_and(|(status, _)| status == 200)
     }
 
     async fn metrics(&self) -> Metrics {

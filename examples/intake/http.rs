@@ -59,7 +59,7 @@ async fn customer(service: &Service, name: String) -> Result<CustomerRef, Respon
     match customer.map_err(|error| Refused(error).into_response())? {
         Ok(customer) => Ok(customer),
         Err(SpawnError::InvalidName { .. }) => Err(StatusCode::BAD_REQUEST.into_response()),
-        Err(_stopping) => Err(again_later()),
+        Err(_full_or_stopping) => Err(again_later()),
     }
 }
 
@@ -97,7 +97,8 @@ async fn ready(State(service): State<Service>) -> StatusCode {
     if intake && writers > 0 { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE }
 }
 
-/// Whether the process should go on: 200 as long as it answers at all.
+/// Whether the process answers at all. If it does, a restart would not help, so this asks neither an actor nor the database. When the
+/// system has ended, `main` returns.
 async fn live() -> StatusCode {
     StatusCode::OK
 }

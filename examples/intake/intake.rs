@@ -10,6 +10,8 @@ use crate::writer::{Writer, WriterMessage};
 
 /// How many connections there are.
 pub(crate) const WRITERS: usize = 4;
+/// How many customers may have an actor at a time. Clients choose the names, so they could make up any number.
+const CUSTOMERS: usize = 500;
 
 /// The table of the connections. A database comes back sooner or later, so the table has no limit.
 #[supervise(one_for_one(backoff(min = "100ms", max = "500ms", jitter = 0.2)), on(_) = Restart)]
@@ -31,6 +33,7 @@ pub(crate) struct Intake {
             move |name: &String| Customer::new(name.clone(), writers.clone())
         },
         idle = "2s",
+        limit = CUSTOMERS,
     )]
     customers: Children<String, Customer>,
 }
@@ -43,7 +46,7 @@ impl Intake {
 
 #[actor]
 impl Intake {
-    /// The customer of this name. A name that is refused is the caller's mistake and not a failure.
+    /// The customer of this name. A refusal, of a bad name or of one customer too many, is an answer and not a failure.
     #[handler(inline)]
     fn customer(&self, name: String) -> Reply<Result<CustomerRef, SpawnError>> {
         Reply(self.customers.get_or_spawn(name))
@@ -55,5 +58,24 @@ fn customer(envelope: &Envelope<WriterMessage>) -> String {
         WriterMessage::Write { rows } => rows.customer.clone(),
         WriterMessage::Book { customer } => customer.clone(),
         WriterMessage::Closed { .. } | WriterMessage::Check => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// There is no database. The customers wait for it, and end when they give up; a paused clock prevents that.
+    #[tokio::test(start_paused = true)]
+    async fn one_customer_too_many_is_refused_and_the_others_stay() {
+        let system = ActorSystem::new("intake");
+        let intake = system.spawn("intake", || Intake::new(Config::new())).unwrap();
+        let first = intake.customer("customer-1".to_owned()).await.unwrap().unwrap();
+        for number in 2..=CUSTOMERS {
+            intake.customer(format!("customer-{number}")).await.unwrap().unwrap();
+        }
+        let refused = intake.customer("one too many".to_owned()).await.unwrap();
+        assert!(matches!(refused, Err(SpawnError::TooManyChildren { limit: CUSTOMERS, .. })), "{refused:?}");
+        assert_eq!(intake.customer("customer-1".to_owned()).await.unwrap().unwrap(), first);
     }
 }

@@ -1,11 +1,11 @@
-//! A service that takes orders over HTTP and keeps them in `PostgreSQL`, hurt while clients send:
+//! A service that takes orders over HTTP and keeps them in `PostgreSQL`, under faults while clients send:
 //!
 //! ```text
 //! cargo run --example intake --features intake
 //! ```
 //!
-//! The command starts a database, the service (this program again, as a process of its own) and clients. It kills the database, stops
-//! it, breaks its schema, and ends the service with SIGTERM. Then it compares each answer with the tables.
+//! The command starts a database, the service (this program again, as a process of its own) and clients. It kills the database, suspends
+//! it, renames its table, and ends the service with SIGTERM. Then it compares each answer with the tables.
 //!
 //! ```text
 //! intake ─► customer      the actors: one per customer, passivated when idle; start reading here
@@ -32,7 +32,7 @@ use supervise_examples::service::{self, Program, Setting};
 const PROGRAM: Program = Program {
     command: "cargo run --example intake --features intake",
     about: "\
-Takes orders over HTTP and keeps them in PostgreSQL, while the database is killed, stopped and broken. Needs PostgreSQL
+Takes orders over HTTP and keeps them in PostgreSQL, while the database is killed, suspended and broken. Needs PostgreSQL
 (apt-get install postgresql). `serve PORT DATABASE` runs the service alone, for example with
 `serve 8080 'host=localhost user=intake dbname=intake'`.",
     settings: &[

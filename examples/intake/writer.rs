@@ -17,6 +17,7 @@ const IDLE: Duration = Duration::from_millis(500);
 const INSERT: &str = "INSERT INTO orders (id, customer, number, article) \
     SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[]) ON CONFLICT DO NOTHING RETURNING id";
 const FIND: &str = "SELECT id, number FROM orders WHERE id = ANY($1)";
+const CHECK: &str = "SELECT 1 FROM orders LIMIT 0";
 const LAST: &str = "SELECT coalesce(max(number), 0), count(*) FROM orders WHERE customer = $1";
 
 #[derive(Debug, thiserror::Error)]
@@ -94,10 +95,11 @@ impl Writer {
         Ok(())
     }
 
-    /// A database that hangs does not close the connection, so the writer has to ask it.
+    /// A database that hangs does not close the connection, so the writer has to ask it. It asks for the table, because a writer to
+    /// which no customer sends would not notice that the table is missing.
     #[handler]
     async fn check(&mut self) -> Result<(), DatabaseError> {
-        in_time(self.session()?.client.simple_query("")).await?;
+        in_time(self.session()?.client.simple_query(CHECK)).await?;
         Ok(())
     }
 

@@ -74,11 +74,15 @@ async fn run(values: Values, has_operator: bool) -> Result<(), Box<dyn Error>> {
     for tick in 0_u64.. {
         ticks.tick().await;
         shop.work(tick)?;
-        if seconds > 0 && tick >= seconds * 20 {
-            break;
+        if seconds > 0 {
+            // The console looks every second only while it is asked, and the last text should be fresh.
+            let text = console.text();
+            if tick >= seconds * 20 {
+                println!("{text}");
+                break;
+            }
         }
     }
-    println!("{}", console.text());
     system.terminate().await;
     Ok(())
 }

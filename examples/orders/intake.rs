@@ -74,7 +74,7 @@ impl Shop {
     }
 }
 
-pub(crate) fn store(folder: &Path) -> PathBuf {
+fn store(folder: &Path) -> PathBuf {
     folder.join("orders.mailbox")
 }
 
@@ -138,9 +138,18 @@ async fn serve(stream: TcpStream, orders: OrdersRef, system: ActorSystem, end: &
     Ok(())
 }
 
+/// Opens the store that an intake has left in this folder. Opening another path would create a store there.
+pub(crate) fn reopen(folder: &Path) -> Result<ActorSystem> {
+    let store = store(folder);
+    if !store.exists() {
+        return Err(format!("there is no store of orders in {}", folder.display()).into());
+    }
+    Ok(ActorSystem::builder("orders").store(SqliteStore::open(store)?).start()?)
+}
+
 /// The quarantine, read while no intake runs.
 pub(crate) async fn quarantine(folder: &Path) -> Result<Vec<Quarantined>> {
-    let system = ActorSystem::builder("orders").store(SqliteStore::open(store(folder))?).start()?;
+    let system = reopen(folder)?;
     let quarantined = system.store().quarantined(QUEUE).await?;
     system.terminate().await;
     Ok(quarantined)

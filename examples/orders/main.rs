@@ -2,8 +2,9 @@
 //!
 //! ```text
 //! cargo run -p supervise-example-orders --example orders                          the demonstration
+//! cargo run -p supervise-example-orders --example orders -- --keep                the same; its store stays in a folder
 //! cargo run -p supervise-example-orders --example orders -- quarantined FOLDER    what is in quarantine there
-//! cargo run -p supervise-example-orders --example orders -- retry FOLDER ID       hands one of them in again; or `discard`
+//! cargo run -p supervise-example-orders --example orders -- retry FOLDER ID       returns one of them to the queue; or `discard`
 //! ```
 //!
 //! The demonstration starts the intake as a process of its own, which accepts orders over TCP. A client sends orders, and sends
@@ -15,13 +16,12 @@ mod intake;
 mod ledger;
 
 use std::error::Error;
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{ExitCode, Stdio};
 use std::time::Duration;
 
-use supervise::durable::{MessageId, SqliteStore};
-use supervise::prelude::*;
+use supervise::durable::MessageId;
+use supervise_examples::service::{INTERRUPTED, NOTHING_RUN, Scratch, interrupt, say};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
@@ -37,21 +37,20 @@ const KILLS: u32 = 10;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
+const COMMAND: &str = "cargo run -p supervise-example-orders --example orders";
 const USAGE: &str = "\
 Kills an intake for orders ten times, and shows that none was lost.
 
-Usage: cargo run -p supervise-example-orders --example orders [-- COMMAND]
+Usage: cargo run -p supervise-example-orders --example orders [-- --keep | COMMAND]
 
-  quarantined FOLDER     lists what is in quarantine there
-  retry FOLDER ID        hands one of them in again
+  --keep                 leaves the store behind, and says where it is
+  quarantined FOLDER     lists the messages in quarantine there
+  retry FOLDER ID        returns one of them to the queue
   discard FOLDER ID      discards one of them
   --help                 prints this text
 
 Exit codes: 0 if no order was lost, or the command succeeded; 1 if an order was lost, or no message has this ID;
 2 if the command line is wrong, or the command failed.";
-
-/// The exit code if nothing was proven.
-const NOTHING_RUN: u8 = 2;
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -65,56 +64,71 @@ async fn main() -> ExitCode {
 async fn run(arguments: &[String]) -> Result<ExitCode> {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments[..] {
-        [] => demonstrate().await,
+        [] => until_interrupted(false).await,
+        ["--keep"] => until_interrupted(true).await,
         ["--help" | "-h", ..] => {
-            // The reader may have closed it.
-            let _closed = writeln!(std::io::stdout(), "{USAGE}");
+            say(USAGE);
             Ok(ExitCode::SUCCESS)
         }
         ["intake", folder] => intake::run(Path::new(folder)).await.map(|()| ExitCode::SUCCESS),
         ["quarantined", folder] => quarantined(Path::new(folder)).await.map(|()| ExitCode::SUCCESS),
         [what @ ("retry" | "discard"), folder, id] => decide(Path::new(folder), what, id).await,
-        [option, ..] if option.starts_with('-') => {
+        [option, ..] if option.starts_with('-') && option != "--keep" => {
             Err(format!("unknown option `{option}`. `--help` lists the options").into())
         }
-        _ => Err("expected `quarantined FOLDER`, `retry FOLDER ID` or `discard FOLDER ID`".into()),
+        _ => Err("expected `--keep`, `quarantined FOLDER`, `retry FOLDER ID` or `discard FOLDER ID`".into()),
     }
 }
 
-async fn demonstrate() -> Result<ExitCode> {
-    let folder = std::env::temp_dir().join(format!("orders-{}", std::process::id()));
-    std::fs::create_dir_all(&folder)?;
+/// Runs the demonstration. An interrupt drops it, and with it the intake and its folder.
+async fn until_interrupted(keeps: bool) -> Result<ExitCode> {
+    let scratch = Scratch::new("orders")?;
+    tokio::select! {
+        is_even = demonstrate(scratch.path()) => {
+            let is_even = is_even?;
+            if keeps || !is_even {
+                let folder = scratch.keep();
+                say(&format!("the store is in {}", folder.display()));
+                say(&format!("look at what failed: {COMMAND} -- quarantined {}", folder.display()));
+            }
+            Ok(if is_even { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        }
+        signal = interrupt() => {
+            eprintln!("error: interrupted by {signal}");
+            Ok(ExitCode::from(INTERRUPTED))
+        }
+    }
+}
+
+/// Returns whether the ledger comes out even.
+async fn demonstrate(folder: &Path) -> Result<bool> {
     // Where the intake listens: each life has a port of its own.
     let (port, ports) = watch::channel(0);
     let client = tokio::spawn(send(ports));
 
-    for _ in 0..KILLS {
-        let mut intake = start(&folder, &port).await?;
+    for kill in 1..=KILLS {
+        let mut intake = start(folder, &port).await?;
+        say(&format!("the intake accepts orders; kill {kill} of {KILLS} follows"));
         tokio::time::sleep(Duration::from_millis(fastrand::u64(50..400))).await;
         intake.kill().await?;
     }
     // The last one lives until all orders are accepted and handled.
-    let mut intake = start(&folder, &port).await?;
+    let mut intake = start(folder, &port).await?;
     drain(*port.borrow(), &client).await?;
     intake.wait().await?;
     client.await?;
 
-    let ledger = Ledger::read(&folder, ORDERS, intake::quarantine(&folder).await?)?;
-    println!("{KILLS} kills, {ledger}");
-    if ledger.is_even(KILLS) {
-        println!(
-            "look at what failed: cargo run -p supervise-example-orders --example orders -- quarantined {}",
-            folder.display()
-        );
-        Ok(ExitCode::SUCCESS)
-    } else {
-        eprintln!("the ledger does not come out even; the store is in {}", folder.display());
-        Ok(ExitCode::FAILURE)
+    let ledger = Ledger::read(folder, ORDERS, intake::quarantine(folder).await?)?;
+    say(&format!("{KILLS} kills, {ledger}"));
+    let is_even = ledger.is_even(KILLS);
+    if !is_even {
+        eprintln!("error: the ledger does not come out even");
     }
+    Ok(is_even)
 }
 
 /// Starts the intake, and waits until it listens.
-async fn start(folder: &PathBuf, port: &watch::Sender<u16>) -> Result<Child> {
+async fn start(folder: &Path, port: &watch::Sender<u16>) -> Result<Child> {
     let mut command = Command::new(std::env::current_exe()?);
     command.arg("intake").arg(folder).stdout(Stdio::piped()).kill_on_drop(true);
     let mut intake = command.spawn()?;
@@ -186,12 +200,10 @@ impl Line {
 async fn quarantined(folder: &Path) -> Result<()> {
     for quarantined in intake::quarantine(folder).await? {
         let message = &quarantined.message;
-        println!(
-            "{}  {}  {:?} after {} attempts",
-            quarantined.id, message.kind, quarantined.fate, message.attempts
-        );
+        let (id, kind, attempts) = (quarantined.id, &message.kind, message.attempts);
+        say(&format!("{id}  {kind}: {:?}, attempts: {attempts}", quarantined.fate));
         for failure in &message.failures {
-            println!("     {failure}");
+            say(&format!("     {failure}"));
         }
     }
     Ok(())
@@ -200,19 +212,21 @@ async fn quarantined(folder: &Path) -> Result<()> {
 async fn decide(folder: &Path, what: &str, id: &str) -> Result<ExitCode> {
     let all = intake::quarantine(folder).await?;
     let Some(id) = all.iter().map(|quarantined| quarantined.id).find(|known| known.to_string() == id) else {
-        eprintln!("{id} is not in quarantine");
+        eprintln!("error: no message in quarantine has the ID {id}");
         return Ok(ExitCode::FAILURE);
     };
     perform(folder, what, id).await?;
-    println!("{id}: {what}");
     Ok(ExitCode::SUCCESS)
 }
 
 async fn perform(folder: &Path, what: &str, id: MessageId) -> Result<()> {
-    let system = ActorSystem::builder("orders").store(SqliteStore::open(intake::store(folder))?).start()?;
-    match what {
-        "retry" => system.store().retry(id).await?,
-        _ => system.store().discard(id).await?,
+    let system = intake::reopen(folder)?;
+    if what == "retry" {
+        system.store().retry(id).await?;
+        say(&format!("{id} is back in the queue"));
+    } else {
+        system.store().discard(id).await?;
+        say(&format!("{id} is discarded"));
     }
     system.terminate().await;
     Ok(())

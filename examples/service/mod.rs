@@ -1,8 +1,10 @@
-//! The frame of a service that runs under faults: its command line, the processes that it starts, and the ledger
-//! of what was proven.
+//! The frame of a service that runs under faults: its command line, the processes that it starts, their files, and
+//! the ledger of what was proven.
 
 pub mod ledger;
+#[cfg(unix)]
 pub mod process;
+pub mod scratch;
 pub mod settings;
 
 use std::error::Error;
@@ -10,10 +12,10 @@ use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use tokio::signal::ctrl_c;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal;
 
 pub use self::ledger::Ledger;
+pub use self::scratch::Scratch;
 pub use self::settings::{Program, Setting, Values};
 
 /// The exit code if the ledger is wrong.
@@ -111,13 +113,24 @@ fn read(
     }
 }
 
-async fn interrupt() -> &'static str {
-    let Ok(mut terminate) = signal(SignalKind::terminate()) else { return std::future::pending().await };
+/// Waits for Ctrl-C or SIGTERM, and returns its name.
+pub async fn interrupt() -> &'static str {
     tokio::select! {
-        Ok(()) = ctrl_c() => "Ctrl-C",
-        Some(()) = terminate.recv() => "SIGTERM",
+        Ok(()) = signal::ctrl_c() => "Ctrl-C",
+        Some(()) = terminated() => "SIGTERM",
         else => std::future::pending().await,
     }
+}
+
+#[cfg(unix)]
+async fn terminated() -> Option<()> {
+    signal::unix::signal(signal::unix::SignalKind::terminate()).ok()?.recv().await
+}
+
+/// Windows has no SIGTERM.
+#[cfg(not(unix))]
+async fn terminated() -> Option<()> {
+    std::future::pending().await
 }
 
 /// The beginning of the panic message of a bug that a service has on purpose.

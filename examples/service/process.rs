@@ -1,51 +1,9 @@
-//! Processes that a service starts, kills and stops, and the directory that they use.
+//! Processes that a service starts, kills and suspends. They are read from Linux's `/proc`.
 
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-
-/// A directory below the system's directory for temporary files. Dropping this value removes it.
-#[derive(Debug)]
-pub struct Scratch {
-    path: PathBuf,
-}
-
-impl Scratch {
-    /// Makes an empty directory of this name and the process's number.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be made.
-    pub fn new(name: &str) -> io::Result<Self> {
-        let path = std::env::temp_dir().join(format!("supervise-{name}-{}", std::process::id()));
-        match fs::remove_dir_all(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-        fs::create_dir_all(&path)?;
-        Ok(Self { path })
-    }
-
-    /// Where it is.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Leaves the directory where it is, for somebody who wants to look into it.
-    pub fn keep(self) -> PathBuf {
-        let path = self.path.clone();
-        std::mem::forget(self);
-        path
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _gone = fs::remove_dir_all(&self.path);
-    }
-}
 
 /// The id of the user that this process runs as. 0 is root.
 ///
@@ -107,14 +65,5 @@ mod tests {
         signal("KILL", child.id()).unwrap();
         assert!(!child.wait().unwrap().success());
         assert!(!children_of(std::process::id()).unwrap().contains(&child.id()));
-    }
-
-    #[test]
-    fn a_directory_goes_with_its_value() {
-        let scratch = Scratch::new("scratch-test").unwrap();
-        let path = scratch.path().to_owned();
-        fs::write(path.join("file"), "text").unwrap();
-        drop(scratch);
-        assert!(!path.exists());
     }
 }

@@ -42,7 +42,7 @@ pub enum OptionError {
     #[error("`{0}` needs a number, as in `{0} 7`")]
     NoValue(&'static str),
     /// The value is not a number in the range.
-    #[error("`{option} {value}`: expected a number from {} to {}", .allowed.start(), .allowed.end())]
+    #[error("`{option} {value}`: expected a whole number from {}", range(.allowed))]
     BadValue {
         /// The option's name.
         option: &'static str,
@@ -87,11 +87,8 @@ impl Program {
     pub fn usage(&self) -> String {
         let mut usage = format!("{}\n\nUsage: {} [-- OPTIONS]\n\n", self.about, self.command);
         for Setting { name, about, default, allowed } in self.settings {
-            let range = match *allowed.end() {
-                u64::MAX => "any number".to_owned(),
-                most => format!("{} to {most}", allowed.start()),
-            };
-            let _infallible = writeln!(usage, "  {:14} {about} ({range}, default {default})", format!("{name} N"));
+            let (option, range) = (format!("{name} N"), range(allowed));
+            let _infallible = writeln!(usage, "  {option:14} {about} ({range}, default {default})");
         }
         usage
     }
@@ -110,6 +107,14 @@ impl Values {
     }
 }
 
+/// A range as a user reads it.
+fn range(allowed: &RangeInclusive<u64>) -> String {
+    match allowed.end() {
+        &u64::MAX => format!("{} to 2^64 - 1", allowed.start()),
+        most => format!("{} to {most}", allowed.start()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -120,6 +125,7 @@ mod tests {
         settings: &[
             Setting { name: "--clients", about: "how many clients send", default: 8, allowed: 1..=100 },
             Setting { name: "--port", about: "where it listens", default: 0, allowed: 0..=65_535 },
+            Setting { name: "--seed", about: "selects the faults", default: 1, allowed: 0..=u64::MAX },
         ],
     };
 
@@ -133,11 +139,17 @@ mod tests {
         assert_eq!((values.get::<usize>("--clients"), values.get::<u16>("--port")), (3, 80));
         assert_eq!(parse("").unwrap().unwrap().get::<u32>("--clients"), 8);
         assert_eq!(parse("--port 80 --help --nonsense"), Ok(None));
-        assert!(
-            PROGRAM.usage().contains("  --clients N    how many clients send (1 to 100, default 8)\n"),
-            "{}",
-            PROGRAM.usage()
-        );
+    }
+
+    #[test]
+    fn the_usage_shows_what_an_option_may_be() {
+        let usage = PROGRAM.usage();
+        for line in [
+            "  --clients N    how many clients send (1 to 100, default 8)",
+            "  --seed N       selects the faults (0 to 2^64 - 1, default 1)",
+        ] {
+            assert!(usage.lines().any(|shown| shown == line), "{usage}");
+        }
     }
 
     #[test]
@@ -146,8 +158,9 @@ mod tests {
             ("--client 7", "unknown option `--client`"),
             ("seven", "unknown option `seven`"),
             ("--port", "`--port` needs a number, as in `--port 7`"),
-            ("--clients 0", "`--clients 0`: expected a number from 1 to 100"),
-            ("--clients=x", "`--clients x`: expected a number from 1 to 100"),
+            ("--clients 0", "`--clients 0`: expected a whole number from 1 to 100"),
+            ("--clients=x", "`--clients x`: expected a whole number from 1 to 100"),
+            ("--seed -1", "`--seed -1`: expected a whole number from 0 to 2^64 - 1"),
         ] {
             assert_eq!(parse(line).expect_err(line).to_string(), message);
         }

@@ -75,13 +75,17 @@ impl Command {
             let value = || attached.or_else(|| arguments.next().map(|next| next.to_string_lossy().into_owned()));
             match name.as_str() {
                 "--help" | "-h" => return Ok(Self::Help),
-                "--seed" => options.seed = number("--seed", value(), &(0..=u64::MAX), "a whole number")?,
-                "--faults" => {
-                    options.faults = number("--faults", value(), &(0..=100), "a percentage from 0 to 100")?;
+                "--seed" => {
+                    options.seed =
+                        number("--seed", value(), &(0..=u64::MAX), "a whole number from 0 to 2^64 - 1")?;
                 }
-                "--feeds" => options.feeds = number("--feeds", value(), &(1..=64), "a number from 1 to 64")?,
+                "--faults" => {
+                    options.faults = number("--faults", value(), &(0..=100), "a whole number from 0 to 100")?;
+                }
+                "--feeds" => options.feeds = number("--feeds", value(), &(1..=64), "a whole number from 1 to 64")?,
                 "--server-dies-after" => {
-                    let served = number("--server-dies-after", value(), &(0..=u32::MAX), "a number of matches")?;
+                    let served =
+                        number("--server-dies-after", value(), &(0..=u32::MAX), "a whole number of matches")?;
                     options.server_dies_after = Some(served);
                 }
                 option if option.starts_with('-') => return Err(OptionError::Unknown(name)),
@@ -147,9 +151,9 @@ mod tests {
         for (line, message) in [
             ("--sede 7", "unknown option `--sede`"),
             ("--seed", "`--seed` needs a value, as in `--seed 7`"),
-            ("--faults 101", "`--faults 101`: expected a percentage from 0 to 100"),
-            ("--feeds 0", "`--feeds 0`: expected a number from 1 to 64"),
-            ("--seed x", "`--seed x`: expected a whole number"),
+            ("--faults 101", "`--faults 101`: expected a whole number from 0 to 100"),
+            ("--feeds 0", "`--feeds 0`: expected a whole number from 1 to 64"),
+            ("--seed x", "`--seed x`: expected a whole number from 0 to 2^64 - 1"),
             ("a.json b.json", "one file at a time: `b.json` comes after `a.json`"),
         ] {
             assert_eq!(parse(line).expect_err(line).to_string(), message);

@@ -2,8 +2,8 @@
 //! rules above the struct are the only place that says what happens when a feed fails.
 //!
 //! No match is lost: a failed message is not delivered again, so the standings keep a list of the matches that are still to
-//! be fetched. Every errand comes back exactly once, with a match or with the reason for its failure. No match is counted
-//! twice: the table accepts each number once.
+//! be fetched. Every errand gets exactly one answer: a match, or the reason for its failure. No match is counted twice:
+//! the table accepts each number once.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::net::SocketAddr;
@@ -114,8 +114,7 @@ impl Standings {
         answer: Result<Match, AskError>,
         ctx: &mut Context<Self>,
     ) {
-        // An errand that began before a restart of the standings is not included in this count.
-        self.under_way = self.under_way.saturating_sub(1);
+        self.under_way -= 1;
         match answer {
             Ok(game) => {
                 self.count(game);
@@ -165,7 +164,7 @@ impl Standings {
     }
 
     /// Gives each idle feed an errand while there are any.
-    fn send_for_more(&mut self, ctx: &Context<Self>) {
+    fn send_for_more(&mut self, ctx: &mut Context<Self>) {
         while !self.idle.is_empty() {
             let Some(errand) = self.waiting.pop_front() else { break };
             let Some(feed) = self.idle.pop_front() else { break };
@@ -174,16 +173,13 @@ impl Standings {
         self.publish();
     }
 
-    /// Sends a feed on an errand. It comes back as [`fetched`](StandingsRef::fetched), whatever happens.
-    fn send(&mut self, feed: FeedRef, errand: Errand, ctx: &Context<Self>) {
+    /// Sends a feed on an errand. Its answer comes as [`fetched`](StandingsRef::fetched), whatever happens. The standings do
+    /// not wait for it, because they have other feeds to serve.
+    fn send(&mut self, feed: FeedRef, errand: Errand, ctx: &mut Context<Self>) {
         self.under_way += 1;
-        let standings = ctx.me();
-        // The standings do not wait for the answer, because they have other feeds to serve.
-        tokio::spawn(async move {
-            let answer = feed.fetch(errand.id, errand.attempt).await;
-            // This fails only if the standings have ended, and then nothing waits for the answer.
-            let _ = standings.fetched(feed, errand, answer).tell();
-        });
+        let asked = feed.clone();
+        let answer = async move { asked.fetch(errand.id, errand.attempt).await };
+        ctx.pipe(answer, move |me, answer| me.fetched(feed, errand, answer));
     }
 
     fn count(&mut self, game: Match) {

@@ -56,6 +56,9 @@ pub(crate) struct Tournament {
     pub(crate) unreadable: Vec<UnreadableRecord>,
 }
 
+/// What a file looks like, for whoever has another one.
+const EXPECTED: &str = r#"{"matches": [{"round": .., "team1": .., "team2": .., "score": {"ft": [1, 0]}}, ..]}"#;
+
 /// Why no tournament can be computed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ReadError {
@@ -63,20 +66,12 @@ pub(crate) enum ReadError {
     File { path: String, source: std::io::Error },
     #[error("{path}: byte {at} is not UTF-8; the file must be JSON text in UTF-8")]
     NotText { path: String, at: usize },
-    #[error(
-        "{path}:{place}: wrong format: {reason}\n  \
-         expected {{\"name\": .., \"matches\": [{{\"round\": .., \"team1\": .., \"team2\": .., \"score\": {{\"ft\": [1, 0]}}}}, ..]}}"
-    )]
+    #[error("{path}:{place}: wrong format: {reason}; expected {EXPECTED}")]
     WrongFormat { path: String, place: Place, reason: String },
-    #[error("{path}:{}\n  (and none of its {} records can be read)", first(.unreadable), .unreadable.len())]
-    NothingReadable { path: String, unreadable: Vec<UnreadableRecord> },
+    #[error("{path}:{first} (0 of {count} records can be read)")]
+    NothingReadable { path: String, first: UnreadableRecord, count: usize },
     #[error("{path}: the list of matches is empty")]
     Empty { path: String },
-}
-
-/// The first of them, in words.
-fn first(unreadable: &[UnreadableRecord]) -> String {
-    unreadable.first().map(ToString::to_string).unwrap_or_default()
 }
 
 impl Tournament {
@@ -110,13 +105,14 @@ impl Tournament {
         })?;
         let path = path.to_owned();
         let name = document.name.unwrap_or_else(|| path.clone());
-        match (document.matches.is_empty(), document.unreadable.is_empty()) {
-            (true, true) => Err(ReadError::Empty { path }),
-            (true, false) => Err(ReadError::NothingReadable { path, unreadable: document.unreadable }),
-            (false, _) => {
-                Ok(Self { source: path, name, matches: document.matches, unreadable: document.unreadable })
-            }
+        if document.matches.is_empty() {
+            let count = document.unreadable.len();
+            return Err(match document.unreadable.into_iter().next() {
+                Some(first) => ReadError::NothingReadable { path, first, count },
+                None => ReadError::Empty { path },
+            });
         }
+        Ok(Self { source: path, name, matches: document.matches, unreadable: document.unreadable })
     }
 }
 
@@ -150,6 +146,8 @@ mod tests {
         let error =
             Tournament::parse("teams.json", r#"{"name": "World Cup", "groups": []}"#).expect_err("no matches");
         assert!(error.to_string().starts_with("teams.json:1:1: wrong format: it has no `matches`"), "{error}");
+        assert!(error.to_string().ends_with(EXPECTED), "{error}");
+        assert_eq!(error.to_string().lines().count(), 1, "{error}");
         let error = Tournament::parse("notes.txt", "{\n  hello").expect_err("no JSON");
         assert!(error.to_string().starts_with("notes.txt:2:3: wrong format: "), "{error}");
     }
@@ -158,7 +156,9 @@ mod tests {
     fn a_file_without_one_readable_match_is_refused() {
         let error = Tournament::parse("x.json", r#"{"matches": []}"#).expect_err("empty");
         assert_eq!(error.to_string(), "x.json: the list of matches is empty");
-        let error = Tournament::parse("x.json", r#"{"matches": [7]}"#).expect_err("no record");
-        assert!(error.to_string().starts_with("x.json:1:14: record 1: "), "{error}");
+        let error = Tournament::parse("x.json", r#"{"matches": [7, 8]}"#).expect_err("no record").to_string();
+        assert!(error.starts_with("x.json:1:14: record 1: "), "{error}");
+        assert!(error.ends_with(" (0 of 2 records can be read)"), "{error}");
+        assert_eq!(error.lines().count(), 1, "{error}");
     }
 }

@@ -40,7 +40,7 @@ impl Door {
         socket: WebSocket,
         ctx: &mut Context<Self>,
     ) -> Result<(), SpawnError> {
-        // Without a room the connection closes, and its user may try again.
+        // Without a room the connection closes, and the page tries again.
         let Ok(Ok(room)) = self.rooms.room(room).await else { return Ok(()) };
         self.traffic.entered += 1;
         let member =
@@ -55,7 +55,7 @@ impl Door {
         let how = match reason.failure().map(Failure::kind) {
             Some(FailureKind::Panic) => "panicked",
             Some(_) => "broken off",
-            None if reason.name() == "stopped" => "thrown out",
+            None if reason.name() == "stopped" => "removed",
             None => "closed",
         };
         *self.traffic.ended.entry(how).or_default() += 1;

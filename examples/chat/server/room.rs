@@ -12,6 +12,8 @@ use super::web::line::Line;
 
 /// How many texts a room shows to a user who joins.
 const HISTORY: usize = 50;
+/// How many rooms there may be at a time. Users choose the names, so they could make up any number.
+const ROOMS: usize = 1000;
 /// How long a room stays after its last member has left.
 const EMPTY: Duration = Duration::from_millis(500);
 
@@ -19,12 +21,13 @@ const EMPTY: Duration = Duration::from_millis(500);
 #[supervise(one_for_one, on(_) = Restart)]
 #[derive(Default)]
 pub(crate) struct Rooms {
-    #[child(|_| |_: &String| Room::default())]
+    #[child(|_| |_: &String| Room::default(), limit = ROOMS)]
     rooms: Children<String, Room>,
 }
 
 #[actor]
 impl Rooms {
+    /// The room of this name. A refusal is an answer and not a failure, which would end all rooms.
     #[handler(inline)]
     fn room(&self, name: String) -> Reply<Result<RoomRef, SpawnError>> {
         Reply(self.rooms.get_or_spawn(name))
@@ -117,4 +120,22 @@ impl Filter {
 fn text(line: &Line) -> Arc<str> {
     // Strings and numbers can always be written.
     serde_json::to_string(line).unwrap_or_default().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn one_room_too_many_is_refused_and_the_others_stay() {
+        let system = ActorSystem::new("chat");
+        let rooms = system.spawn("rooms", Rooms::default).unwrap();
+        let first = rooms.room("room1".to_owned()).await.unwrap().unwrap();
+        for number in 2..=ROOMS {
+            rooms.room(format!("room{number}")).await.unwrap().unwrap();
+        }
+        let refused = rooms.room("another".to_owned()).await.unwrap();
+        assert!(matches!(refused, Err(SpawnError::TooManyChildren { limit: ROOMS, .. })), "{refused:?}");
+        assert_eq!(rooms.room("room1".to_owned()).await.unwrap().unwrap(), first);
+    }
 }

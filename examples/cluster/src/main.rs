@@ -5,14 +5,15 @@
 //! ```
 //!
 //! The command is the desk. It starts three nodes as processes of their own, connected by Zenoh over TCP on 127.0.0.1. The 48 games are
-//! sharded: each is an actor on one of the nodes. The desk tells and asks goals all the time, while a node is killed with SIGKILL again and
-//! again and started anew. The ledger at the end says what became of the goals. Told goals may be lost with a node. Asked
+//! sharded: each is an actor on one of the nodes. The desk sends goals all the time, by tell and by ask, while nodes are killed with
+//! SIGKILL and restarted. The ledger at the end says what became of the goals. Told goals may be lost with a node. Asked
 //! goals are sent again until there is an answer, so none of them is lost, and a few are handled twice. No told goal is handled twice, and none is lost
-//! after the last kill. If one of this does not hold, the command fails.
+//! after the last kill. If any of this does not hold, the command fails.
 
 mod games;
 
 use std::error::Error;
+use std::io::Write as _;
 use std::net::TcpListener;
 use std::process::{ExitCode, Stdio};
 use std::time::{Duration, Instant};
@@ -41,23 +42,39 @@ const ASKERS: u64 = 8;
 /// How long a node may be silent. A killed one is known much sooner, because its connection closes.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+const USAGE: &str = "\
+Plays a World Cup on three nodes that are killed and come back.
+
+Usage: cargo run --manifest-path examples/cluster/Cargo.toml [-- --help]
+
+Exit codes: 0 the ledger is right; 1 it is not; 2 the command line is wrong, or a part failed.";
+
+/// The exit code if nothing was proven.
+const NOTHING_RUN: u8 = 2;
+
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments = std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned());
+    let arguments: Vec<String> = arguments.collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let ended = match arguments[..] {
         [] => desk().await,
+        ["--help" | "-h", ..] => {
+            // The reader may have closed it.
+            let _closed = writeln!(std::io::stdout(), "{USAGE}");
+            Ok(true)
+        }
         ["node", name, address, seed] => node(name, address, seed).await.map(|()| true),
-        _ => Err("usage: cluster".into()),
+        [unknown, ..] => Err(format!("unknown option `{unknown}`. `--help` lists the options").into()),
     };
     match ended {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
-            eprintln!("cluster: {error}");
-            ExitCode::FAILURE
+            eprintln!("error: {error}");
+            ExitCode::from(NOTHING_RUN)
         }
     }
 }
