@@ -183,6 +183,8 @@ impl<K: ShardKey, A: RemoteActor> Keeper<K, A> {
         for (_, (_, reply)) in self.asking.extract_if(|_, (fingerprint, _)| *fingerprint == now.fingerprint) {
             reply.answer(());
         }
+        // Nodes that died while they asked.
+        self.asking.retain(|_, (_, reply)| !reply.is_abandoned());
         let others_know = now.unsettled().next().is_none();
         if self.region.is_leaving() && others_know && now.members.iter().all(|member| !member.is_here) {
             // Until now, the other nodes have waited for this one.

@@ -110,7 +110,7 @@ impl<K: ShardKey, A: RemoteActor> View<K, A> {
             && self.members.iter().zip(&before.members).all(|(now, before)| now.is_same(before))
     }
 
-    /// The home of a key: the member with the largest product of both hashes (rendezvous hashing). So only its own keys move
+    /// The home of a key: the member whose hash, mixed with that of the key, is largest (rendezvous hashing). So only its own keys move
     /// when a node comes or goes.
     pub(super) fn home(&self, key: u64) -> Option<&Member<K, A>> {
         self.members.iter().max_by_key(|member| mixed(key ^ member.weight))
