@@ -114,7 +114,7 @@ impl Outbound {
         let open = self.open.write().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(Open { session, publishers }) = open {
             drop(publishers);
-            // It has been closed if there is an error.
+            // An error means that it was closed already.
             let _closed = session.close().wait();
         }
     }
@@ -192,7 +192,7 @@ impl Zenoh {
     }
 
     /// Zenoh's settings, or why it must not be opened.
-    fn config(&self) -> Result<::zenoh::Config, TransportError> {
+    fn config(&self, largest_packet: u64) -> Result<::zenoh::Config, TransportError> {
         if host(&self.listen).1.is_some_and(|ip| ip.is_unspecified()) && self.reachable_at.is_none() {
             let why = format!("no peer reaches a node at `{}`: say with `reachable_at` where it is", self.listen);
             return Err(TransportError(why));
@@ -216,6 +216,9 @@ impl Zenoh {
                 "connect/retry",
                 "{ period_init_ms: 250, period_max_ms: 2000, period_increase_factor: 2 }".to_owned(),
             ),
+            // Zenoh puts a packet together from its fragments before anybody sees it, for each peer and priority. The name of the sender and
+            // Zenoh's own head are part of it.
+            ("transport/link/rx/max_message_size", largest_packet.saturating_add(4096).min(1 << 30).to_string()),
             ("scouting/multicast/enabled", "false".to_owned()),
             ("scouting/gossip/enabled", "true".to_owned()),
         ];
@@ -246,7 +249,7 @@ impl Transport for Zenoh {
     fn open(&self, me: &NodeId, incarnation: u64, inbox: Inbox) -> BoxFuture<'_, Result<(), TransportError>> {
         let me = me.clone();
         Box::pin(async move {
-            let config = self.config()?;
+            let config = self.config(inbox.largest_packet())?;
             let (packets, to_send) = sync_channel(QUEUE);
             let (opens, opened) = oneshot::channel();
             let (done, closed) = oneshot::channel();

@@ -19,8 +19,28 @@ use crate::supervision::{ChildId, HowEnded};
 /// How many contracts a peer may make.
 const CONTRACTS: usize = 65_536;
 
+/// How many bytes the contracts of a peer may have together, as they travel.
+const CONTRACT_BYTES: u64 = 16 << 20;
+
 /// What the numbers of messages mean.
-type Contracts = BTreeMap<u64, Arc<Contract>>;
+#[derive(Default)]
+struct Contracts {
+    by_number: BTreeMap<u64, Arc<Contract>>,
+    bytes: u64,
+}
+
+impl Contracts {
+    fn get(&self, number: u64) -> Option<&Arc<Contract>> {
+        self.by_number.get(&number)
+    }
+
+    /// Adds a contract of so many bytes. Returns whether the peer is within the limits.
+    fn add(&mut self, number: u64, contract: Contract, bytes: u64) -> bool {
+        self.by_number.insert(number, Arc::new(contract));
+        self.bytes = self.bytes.saturating_add(bytes);
+        self.by_number.len() <= CONTRACTS && self.bytes <= CONTRACT_BYTES
+    }
+}
 
 struct Contract {
     actor: String,
@@ -29,12 +49,12 @@ struct Contract {
 }
 
 pub(super) async fn work(link: Arc<Link>, mut work: UnboundedReceiver<Work>) {
-    let (mut contracts, mut holding) = (Contracts::new(), Holding::default());
+    let (mut contracts, mut holding) = (Contracts::default(), Holding::default());
     while let Some(next) = work.recv().await {
         let mut is_over = false;
         match next {
             Work::Up(mine) => {
-                contracts.clear();
+                contracts = Contracts::default();
                 link.node().greet_with_names(&link, mine);
             }
             Work::Deliver(mine, frames, bytes) => {
@@ -48,7 +68,7 @@ pub(super) async fn work(link: Arc<Link>, mut work: UnboundedReceiver<Work>) {
             }
             Work::Released { mine, to, bytes } => holding.released(&link, mine, to, bytes),
             Work::Over(over) => {
-                contracts.clear();
+                contracts = Contracts::default();
                 // What came before the verdict comes before its news.
                 holding.over().await;
                 verdict(&link, *over);
@@ -91,7 +111,7 @@ impl Reached {
     fn inlet(&mut self, number: u64, contracts: &Contracts) -> Option<(&dyn Inlet, &Contract)> {
         let (name, inlet) = self.inlet.as_ref()?;
         if self.contract.as_ref().is_none_or(|(last, _)| *last != number) {
-            let contract = contracts.get(&number).filter(|contract| contract.actor == *name)?;
+            let contract = contracts.get(number).filter(|contract| contract.actor == *name)?;
             self.contract = Some((number, Arc::clone(contract)));
         }
         let (_, contract) = self.contract.as_ref()?;
@@ -174,7 +194,7 @@ impl Peer<'_> {
             asked.fail(&AskError::Stopped);
         }
         let (path, kind) = self.link.node().last_known(to);
-        let handler = take_number(body).and_then(|(number, _)| Some(&contracts.get(&number)?.handler));
+        let handler = take_number(body).and_then(|(number, _)| Some(&contracts.get(number)?.handler));
         let name = kind.zip(handler).and_then(|(kind, handler)| kind.message_name(handler)).unwrap_or("unknown");
         let lost = Lost::new(name, DeadLetterReason::Stopped, is_asked);
         self.link.system().core().dead_letter(|| (path.clone(), kind.map(|kind| kind.type_name)), lost);
@@ -223,9 +243,8 @@ impl Peer<'_> {
     fn note(&mut self, note: Note, bytes: u64, contracts: &mut Contracts) {
         match note {
             Note::Contract { number, actor, handler, arguments } => {
-                contracts.insert(number, Arc::new(Contract { actor, handler, arguments }));
                 self.reached = None;
-                if contracts.len() > CONTRACTS {
+                if !contracts.add(number, Contract { actor, handler, arguments }, bytes) {
                     self.link.step(Input::Broke);
                 }
             }
@@ -266,7 +285,7 @@ fn lost(actor: &AnyActorRef, why: DeadLetterReason, asked: Option<Asked>) {
 }
 
 fn proxy_of(link: &Link, mine: Number, actor: u64) -> AnyActorRef {
-    link.known(actor).unwrap_or_else(|| link.unknown(Link::uid(mine, actor)))
+    link.known(actor).unwrap_or_else(|| link.unknown(link.uid(mine, actor)))
 }
 
 /// The association has ended. Everybody who waits for the peer is told, once.
@@ -279,7 +298,7 @@ fn verdict(link: &Arc<Link>, over: Over) {
     }
     let proxy = |actor: u64| {
         let known = kept.proxies.get(&actor).and_then(|interned| interned.first());
-        known.map_or_else(|| link.unknown(Link::uid(mine, actor)), |one| one.any.clone())
+        known.map_or_else(|| link.unknown(link.uid(mine, actor)), |one| one.any.clone())
     };
     // By the time that code learns of the verdict, the refs take no more messages.
     for interned in kept.proxies.values().flatten() {

@@ -1,6 +1,6 @@
 //! What the engine has heard and the node has not looked at yet: bounded for each peer, and for all peers together.
 //!
-//! The engine's threads must not block, so what exceeds a bound is refused. A peer that keeps to its window does not get there.
+//! The engine's threads must not block, so what exceeds a bound is refused. A peer that respects its window never reaches this.
 //!
 //! Rule 26.12.
 
@@ -46,6 +46,8 @@ pub(super) struct News {
 struct Waits {
     /// How many bytes of one peer's may wait.
     each: usize,
+    /// How large a packet may be.
+    largest: u64,
     now: Mutex<Now>,
 }
 
@@ -61,10 +63,10 @@ struct Peer {
     is_flooded: bool,
 }
 
-/// An inbox in which at most `each` bytes of one peer wait.
-pub(super) fn inbox(each: usize) -> (Inbox, News) {
+/// An inbox in which at most `each` bytes of one peer wait, in packets of at most `largest` bytes.
+pub(super) fn inbox(each: usize, largest: u64) -> (Inbox, News) {
     let (put, heard) = unbounded_channel();
-    let waits = Arc::new(Waits { each, now: Mutex::default() });
+    let waits = Arc::new(Waits { each, largest, now: Mutex::default() });
     (Inbox { heard: put, waits: Arc::clone(&waits) }, News { heard, waits })
 }
 
@@ -83,6 +85,11 @@ impl Inbox {
     /// the peer is given up.
     pub fn packet(&self, from: NodeId, packet: Vec<u8>) {
         self.put(Heard::Packet(from, packet));
+    }
+
+    /// The size in bytes above which a packet ends the association with its sender, so an engine need not receive more.
+    pub fn largest_packet(&self) -> u64 {
+        self.waits.largest
     }
 
     fn put(&self, heard: Heard) {

@@ -159,7 +159,7 @@ impl Link {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// This side's number, the peer's, if there is an association.
+    /// This side's number and the peer's, if there is an association.
     pub(super) fn numbers(&self) -> Option<(Number, Number)> {
         self.state().association.numbers()
     }

@@ -1,6 +1,6 @@
 //! The registry: names that a node gives to its actors, and tells its peers.
 //!
-//! Names are told in their order, because each is sent under the lock of the names.
+//! Peers hear of changes in order, because each is sent under the names' lock.
 //!
 //! Rule 26.9.
 
@@ -19,8 +19,11 @@ use super::transport::NodeId;
 use super::wire::{Note, WireRef, bytes};
 use crate::actor::{ActorSystem, RefOf, TypedRef, dispatch};
 
-/// How many names a peer may have.
+/// How many names a node may have.
 const NAMES: usize = 4096;
+
+/// How long a name and the path of its actor may be, in bytes.
+const LONGEST: usize = 2048;
 
 /// Names of actors here and at the peers.
 #[derive(Default)]
@@ -36,7 +39,7 @@ pub(crate) struct Names {
 #[non_exhaustive]
 pub enum RegisterError {
     /// The actor lives on another node, which may give it a name.
-    #[error("only an actor's own node gives it a name")]
+    #[error("the actor lives on another node: register it there")]
     Elsewhere,
     /// The actor has ended.
     #[error("the actor has ended")]
@@ -44,6 +47,9 @@ pub enum RegisterError {
     /// The node has too many names.
     #[error("a node has at most {NAMES} names")]
     TooMany,
+    /// The name or the actor's path is too long.
+    #[error("a name and the path of its actor have at most {LONGEST} bytes each")]
+    TooLong,
 }
 
 crate::failure::debug_in_one_line!(RegisterError);
@@ -83,12 +89,13 @@ impl<A> fmt::Debug for Listing<A> {
 }
 
 impl Node {
-    /// Gives an actor of this node a name, and tells the peers. Several actors may have one name. The name goes when the actor ends.
-    /// To give an actor the same name twice has no effect.
+    /// Gives an actor of this node a name, and tells the peers. Several actors may have one name. The name is removed when the actor ends.
+    /// Giving an actor the same name twice has no effect.
     ///
     /// # Errors
     ///
-    /// If the actor has ended or lives on another node, or this node has too many names.
+    /// If the actor has ended or lives on another node, this node has too many names, or the name or the actor's path is longer
+    /// than 2048 bytes.
     pub fn register<R>(&self, name: impl Into<String>, actor: &R) -> Result<(), RegisterError>
     where
         R: TypedRef<Actor: RemoteActor>,
@@ -101,6 +108,9 @@ impl Node {
             return Err(RegisterError::Ended);
         }
         let wire = self.0.write_ref(&actor);
+        if is_too_long(&name, &wire) {
+            return Err(RegisterError::TooLong);
+        }
         let uid = wire.uid;
         let is_awaited = {
             let mut names = self.0.names();
@@ -219,21 +229,25 @@ impl NodeCore {
         link.flush();
     }
 
-    /// A peer has given or taken a name. Whether that is within the limits.
+    /// A peer has given or taken a name. Returns whether the peer is within the limits.
     pub(super) fn peer_named(&self, link: &Link, name: String, actor: WireRef, is_taken: bool) -> bool {
         // A peer names its own actors.
         if *actor.node != **link.peer.text() {
             return true;
         }
+        if is_too_long(&name, &actor) {
+            return false;
+        }
         let mut names = self.names();
         let of_peer = names.peers.entry(link.peer.clone()).or_default();
         if is_taken {
-            if of_peer.values().map(Vec::len).sum::<usize>() >= NAMES {
-                return false;
-            }
             let holders = of_peer.entry(name).or_default();
+            // A name that was registered while the association began may be told twice.
             holders.retain(|one| one.uid != actor.uid);
             holders.push(actor);
+            if of_peer.values().map(Vec::len).sum::<usize>() > NAMES {
+                return false;
+            }
         } else if let Some(holders) = of_peer.get_mut(&name) {
             holders.retain(|one| one.uid != actor.uid);
             if holders.is_empty() {
@@ -252,6 +266,10 @@ impl NodeCore {
             self.news();
         }
     }
+}
+
+fn is_too_long(name: &str, actor: &WireRef) -> bool {
+    name.len().max(actor.path.len()).max(actor.actor.len()) > LONGEST
 }
 
 fn tell(link: &Link, name: &str, actor: &WireRef, is_taken: bool) {

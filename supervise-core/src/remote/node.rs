@@ -40,6 +40,7 @@ pub(crate) struct NodeCore {
     system: ActorSystem,
     me: NodeId,
     incarnation: u64,
+    secret: u64,
     mesh: String,
     limits: Limits,
     transport: Box<dyn Transport>,
@@ -144,11 +145,16 @@ impl NodeCore {
         self.incarnation
     }
 
+    /// A number that no peer is told.
+    pub(super) fn secret(&self) -> u64 {
+        self.secret
+    }
+
     pub(super) fn transport(&self) -> &dyn Transport {
         &*self.transport
     }
 
-    /// Whether peers may do little here.
+    /// Whether peers have few rights here.
     pub(super) fn is_untrusted(&self) -> bool {
         self.is_untrusted
     }

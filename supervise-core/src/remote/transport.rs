@@ -71,7 +71,7 @@ pub trait Transport: Send + Sync + 'static {
         self.send(to, packet)
     }
 
-    /// Stops to listen.
+    /// Stops listening.
     fn close(&self) -> BoxFuture<'_, ()>;
 }
 

@@ -197,7 +197,7 @@ impl From<&AskError> for WireError {
             }
             AskError::Undeliverable => Self::Undeliverable,
             AskError::ConnectionLost => Self::ConnectionLost,
-            // Whoever asked may ask again, unless the store may have the message.
+            // The asker may ask again, unless the store may already have the message.
             #[cfg(feature = "durable")]
             AskError::NotAccepted(AcceptError::Unknown(_)) => Self::ConnectionLost,
             #[cfg(feature = "durable")]

@@ -91,7 +91,7 @@ async fn release<K: ShardKey, A: RemoteActor>(region: &Region<K, A>, other: &Hol
     let _place = region.releases.acquire().await;
     // The other node may have let all keys go while this waited for its place.
     if !other.is_settled() && Keeper::release(&other.keeper, key.clone()).await.is_err() {
-        // It has not let the key go. It has when its keeper has ended.
+        // It has not let the key go; it will have once its keeper has ended.
         region.system.ended(&other.keeper).await;
     }
 }

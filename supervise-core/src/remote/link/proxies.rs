@@ -12,15 +12,16 @@ use crate::remote::proxy;
 use crate::remote::remote_actor::{Nobody, RemoteActor};
 
 impl Link {
-    /// The uid of a proxy: no ref of one association equals one of another.
-    pub(in crate::remote) fn uid(mine: Number, actor: u64) -> Uid {
-        Uid::of(actor ^ mine)
+    /// The uid of a proxy: no ref of one association equals one of another, and because of the node's secret no peer can name an actor of its
+    /// own so that the proxy equals an actor of this node.
+    pub(in crate::remote) fn uid(&self, mine: Number, actor: u64) -> Uid {
+        Uid::of(actor ^ mine ^ self.node.secret())
     }
 
     /// The actor's uid on its node, if this proxy belongs to the association that there is now.
     pub(in crate::remote) fn actor_of(&self, proxy: Uid) -> Option<u64> {
         let state = self.state();
-        let actor = u64::from(proxy) ^ state.association.numbers()?.0;
+        let actor = u64::from(proxy) ^ state.association.numbers()?.0 ^ self.node.secret();
         let interned = state.kept.proxies.get(&actor)?;
         interned.iter().any(|one| one.any.uid() == proxy).then_some(actor)
     }
@@ -36,7 +37,7 @@ impl Link {
         actor: u64,
         path: &str,
     ) -> Option<ActorRef<A>> {
-        let (name, uid) = (self.name(path), Self::uid(mine, actor));
+        let (name, uid) = (self.name(shown(path)), self.uid(mine, actor));
         let mut state = self.state();
         if state.association.numbers()?.0 != mine {
             return None;
@@ -130,6 +131,13 @@ impl Kept {
         self.sweep_at = (held * 2).min(held + limit.saturating_sub(held).div_ceil(2));
         swept
     }
+}
+
+/// How much of an actor's path a proxy keeps, in bytes. The path only says where the actor is; messages go by its uid.
+const SHOWN: usize = 2048;
+
+fn shown(path: &str) -> &str {
+    if path.len() <= SHOWN { path } else { path.get(..SHOWN).unwrap_or("/") }
 }
 
 /// Drops proxies that nobody held. If a weak ref was upgraded meanwhile, it finds that the actor cannot be reached.

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -50,11 +51,14 @@ pub(super) struct Limits {
     pub(super) find: Duration,
 }
 
+/// A year: longer times could exceed what a clock can show.
+const MOST_PATIENCE: Duration = Duration::from_secs(365 * 24 * 3600);
+
 impl Limits {
     /// The size in bytes that a packet of a peer with the same limits never exceeds: a packet has many frames, or one large frame.
     pub(super) fn packet(&self) -> u64 {
         let Settings { window, packet, .. } = self.association;
-        window.max(self.message as u64).max(packet) + packet
+        window.max(self.message as u64).max(packet).saturating_add(packet)
     }
 
     /// How many bytes of one peer's packets may wait for this node. A peer has a window under way, in packets that may have but one
@@ -85,8 +89,11 @@ impl NodeBuilder {
         self
     }
 
-    /// Sets how long a peer may be silent before it is given up. The default is 10 seconds.
+    /// Sets how long a peer may be silent before it is given up, between a millisecond and a year. The default is 10 seconds. While Zenoh
+    /// closes the connection of a peer that has stopped reading, for up to 5 seconds, other peers get nothing: with less patience they may give
+    /// this node up in the meantime.
     pub fn patience(mut self, patience: Duration) -> Self {
+        let patience = patience.clamp(Duration::from_millis(1), MOST_PATIENCE);
         self.limits.association.patience = patience;
         let beat = self.limits.association.heartbeat.min(patience / 4).max(Duration::from_millis(1));
         self.limits.association.heartbeat = beat;
@@ -140,10 +147,12 @@ impl NodeBuilder {
         let largest = limits.association.window.max(limits.message as u64);
         limits.association.backlog = limits.association.backlog.max(largest.saturating_mul(16));
         let me = NodeId::new(system.name(), &transport.address());
-        let (inbox, heard) = inbox(limits.inbox());
+        let (inbox, heard) = inbox(limits.inbox(), limits.packet());
         let core = Arc::new(NodeCore {
             me,
             incarnation: fastrand::u64(1..),
+            // Random in a way that the numbers that peers are told do not give away.
+            secret: RandomState::new().build_hasher().finish(),
             mesh,
             limits,
             is_untrusted,

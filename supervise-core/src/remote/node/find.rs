@@ -26,7 +26,7 @@ pub enum FindError {
     #[error("there is no actor at `{0}`")]
     NotFound(String),
     /// The actor has another type.
-    #[error("the actor is a `{is}`")]
+    #[error("the actor at this path is a `{is}`")]
     OtherType {
         /// The name of its type there.
         is: String,
@@ -65,7 +65,7 @@ impl Node {
         let peer = format!("{}@{address}", parsed.system());
         let find = Find { path: parsed.local().to_owned(), actor: A::NAME.to_owned() };
         if peer == **self.0.me.text() {
-            return self.read::<A>(text, self.0.found_here(&find));
+            return self.read::<A>(text, self.0.found_by(&find, true));
         }
         let limit = self.0.limits.find;
         let answer = async {
@@ -110,18 +110,16 @@ impl Node {
 impl NodeCore {
     /// What a peer that looks for an actor finds.
     pub(in crate::remote) fn found(&self, find: &Find) -> Found {
-        let found = self.found_here(find);
-        match &found {
-            Found::Actor(wire) if self.is_untrusted && !self.has_name(wire.uid) => Found::Nobody,
-            Found::OtherType(_) if self.is_untrusted => Found::Nobody,
-            _ => found,
-        }
+        self.found_by(find, !self.is_untrusted)
     }
 
-    /// What this node itself finds.
-    fn found_here(&self, find: &Find) -> Found {
+    /// What somebody finds who may find all actors, or only those that have a name.
+    fn found_by(&self, find: &Find, finds_all: bool) -> Found {
         let Some(kind) = self.served.get(&*find.actor) else { return Found::NotServed };
         let Some(actor) = self.system.find(&find.path) else { return Found::Nobody };
+        if !finds_all && !self.has_name(actor.uid().into()) {
+            return Found::Nobody;
+        }
         if !(kind.reaches)(&actor) {
             return Found::OtherType(actor.core().description().type_name().to_owned());
         }

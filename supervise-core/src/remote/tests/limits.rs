@@ -13,8 +13,8 @@ use super::super::association::{Frame, Greeting, Packet, VERSIONS};
 use super::super::inbox::Inbox;
 use super::super::memory::Network;
 use super::super::transport::{BoxFuture, NodeId, Transport, TransportError};
-use super::super::wire::{Note, WireRef, bytes, decode, encode};
-use super::super::{JoinError, Node, NodeBuilder};
+use super::super::wire::{Find, Found, Note, WireRef, bytes, decode, encode};
+use super::super::{JoinError, Node, NodeBuilder, RegisterError};
 use super::{Plain, find, place, settle};
 use crate::actor::ActorSystem;
 use crate::observe::Event;
@@ -251,6 +251,134 @@ async fn a_peer_that_takes_back_names_that_it_never_gave_adds_nothing() {
     assert_eq!(node.0.peer_names(), 0);
 }
 
+/// A name, as a peer gives it.
+fn named(puppet: &Puppet, name: String, uid: u64) -> Note {
+    let actor = WireRef {
+        node: puppet.me.to_string(),
+        incarnation: 9,
+        uid,
+        path: "/user/a".to_owned(),
+        actor: "Plain".to_owned(),
+    };
+    Note::Named { name, actor, is_taken: true }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_peer_may_have_as_many_names_as_there_is_room_for_and_repeat_them() {
+    let (system, node, mut puppet) = Puppet::new(|builder| builder).await;
+    let mut events = system.events().subscribe();
+    puppet.up().await;
+    for number in (0..4096).chain([0, 4095]) {
+        let note = named(&puppet, format!("name {number}"), number);
+        puppet.note(&note);
+        if number % 256 == 0 {
+            tokio::task::yield_now().await;
+        }
+    }
+    settle().await;
+    assert_eq!(node.0.peer_names(), 4096);
+    assert_eq!(verdicts(&mut events), Vec::<&str>::new());
+    let note = named(&puppet, "one more".to_owned(), 1);
+    puppet.note(&note);
+    settle().await;
+    assert_eq!(verdicts(&mut events), ["broke"]);
+    assert_eq!(node.0.peer_names(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_name_and_its_path_have_at_most_2048_bytes() {
+    let (system, node, mut puppet) = Puppet::new(|builder| builder).await;
+    let mut events = system.events().subscribe();
+    let plain = system.spawn("plain", || Plain).unwrap();
+    assert_eq!(node.register("a".repeat(2048), &plain), Ok(()));
+    assert_eq!(node.register("a".repeat(2049), &plain), Err(RegisterError::TooLong));
+    puppet.up().await;
+    for (name, verdict) in [("a".repeat(2048), vec![]), ("a".repeat(2049), vec!["broke"])] {
+        let note = named(&puppet, name, 1);
+        puppet.note(&note);
+        settle().await;
+        assert_eq!(verdicts(&mut events), verdict);
+    }
+}
+
+/// Their number alone does not bound their memory.
+#[tokio::test(start_paused = true)]
+async fn the_contracts_of_a_peer_have_at_most_16_mib_together() {
+    let (system, _node, mut puppet) = Puppet::new(|builder| builder).await;
+    let mut events = system.events().subscribe();
+    puppet.up().await;
+    for number in 0..20 {
+        assert_eq!(verdicts(&mut events), Vec::<&str>::new(), "after {number} of 1 MB");
+        let handler = "h".repeat(1_000_000);
+        puppet.note(&Note::Contract { number, actor: "Plain".to_owned(), handler, arguments: Vec::new() });
+        settle().await;
+        if number == 16 {
+            break;
+        }
+    }
+    assert_eq!(verdicts(&mut events), ["broke"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_proxy_keeps_the_beginning_of_a_long_path() {
+    let (_system, node, mut puppet) = Puppet::new(|builder| builder).await;
+    puppet.up().await;
+    settle().await;
+    let link = node.0.link_of("puppet@puppet:1").unwrap();
+    let (mine, _) = link.numbers().unwrap();
+    let proxy = link.proxy::<Plain>(mine, 1, &format!("/user/{}", "a".repeat(1 << 20))).unwrap();
+    assert_eq!(proxy.path().local().len(), 2048);
+    assert!(!proxy.has_ended());
+}
+
+/// The peer knows the number of the association, and the uids of the actors whose refs it was given.
+#[tokio::test(start_paused = true)]
+async fn a_peer_cannot_make_a_ref_that_equals_that_of_an_actor_here() {
+    let (system, node, mut puppet) = Puppet::new(|builder| builder).await;
+    let plain = system.spawn("plain", || Plain).unwrap();
+    puppet.up().await;
+    settle().await;
+    let link = node.0.link_of("puppet@puppet:1").unwrap();
+    let (mine, theirs) = link.numbers().unwrap();
+    for known in [0, mine, theirs, mine ^ theirs, mine ^ node.0.incarnation()] {
+        let forged = link.proxy::<Plain>(mine, u64::from(plain.uid()) ^ known, "/user/plain").unwrap();
+        assert_ne!(forged.to_any(), plain.to_any());
+        assert_eq!(link.actor_of(forged.uid()), Some(u64::from(plain.uid()) ^ known));
+    }
+}
+
+/// Extreme settings are clamped.
+#[tokio::test(start_paused = true)]
+async fn settings_of_any_size_let_a_node_join() {
+    for patience in [Duration::ZERO, Duration::MAX] {
+        let most = |builder: NodeBuilder| {
+            builder.patience(patience).window(u64::MAX).max_message(usize::MAX).limit(usize::MAX)
+        };
+        let (_system, node, mut puppet) = Puppet::new(most).await;
+        puppet.up().await;
+        puppet.frames(Vec::new());
+        tokio::task::yield_now().await;
+        let peers = async {
+            while node.peers().is_empty() {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(Duration::from_millis(1), peers).await.unwrap();
+    }
+}
+
+/// Looking does not hand out the actor.
+#[tokio::test(start_paused = true)]
+async fn an_untrusted_peer_that_looks_for_an_actor_without_a_name_does_not_reach_it() {
+    let (system, node, _puppet) = Puppet::new(NodeBuilder::untrusted).await;
+    let plain = system.spawn("plain", || Plain).unwrap();
+    let find = Find { path: "/user/plain".to_owned(), actor: "Plain".to_owned() };
+    assert_eq!(node.0.found(&find), Found::Nobody);
+    assert!(node.0.exported(plain.uid().into()).is_none());
+    node.register("plain", &plain).unwrap();
+    assert!(matches!(node.0.found(&find), Found::Actor(_)));
+}
+
 #[tokio::test(start_paused = true)]
 async fn refs_that_nobody_holds_do_not_count_towards_the_limit() {
     let (_system, node, mut puppet) = Puppet::new(|builder| builder.limit(300)).await;
@@ -376,7 +504,7 @@ async fn a_peer_that_talks_and_does_not_listen_piles_up_nothing() {
     assert!(waits <= 4100, "{waits} packets wait for room");
 }
 
-/// An engine has always room for what is under way then.
+/// An engine always has room for that much.
 #[tokio::test(start_paused = true)]
 async fn packets_are_sent_at_once_only_while_little_is_under_way() {
     let (_system, node, mut puppet) = Puppet::new(|builder| builder).await;
