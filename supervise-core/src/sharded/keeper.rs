@@ -184,7 +184,7 @@ impl<K: ShardKey, A: RemoteActor> Keeper<K, A> {
             reply.answer(());
         }
         let others_know = now.unsettled().next().is_none();
-        if others_know && now.members.iter().all(|member| !member.is_here) {
+        if self.region.is_leaving() && others_know && now.members.iter().all(|member| !member.is_here) {
             // Until now, the other nodes have waited for this one.
             self.node.unregister(&entry(&self.region.name), ctx.me().actor_ref());
             self.leaves(ctx);
@@ -335,6 +335,7 @@ impl<K: ShardKey, A: RemoteActor> Actor for Keeper<K, A> {
                 ctx.pipe(gone, |me: &ActorRef<Self>, ()| told(me, KeeperMessage::Noted));
             }
             KeeperMessage::Leave(reply) => {
+                self.region.leave();
                 self.node.unregister(&entry(&self.region.name), &self.gate);
                 self.leaving.push(reply);
                 let limit = tokio::time::sleep(self.region.handover);

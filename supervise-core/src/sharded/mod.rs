@@ -22,6 +22,8 @@ mod gate;
 mod keeper;
 mod region;
 mod route;
+#[cfg(all(test, feature = "testkit"))]
+mod tests;
 
 use std::fmt;
 use std::sync::Arc;

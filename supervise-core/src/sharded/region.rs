@@ -29,6 +29,9 @@ pub(super) struct Region<K: ShardKey, A: RemoteActor> {
     pub(super) handover: Duration,
     /// Bounds how many keepers are asked at the same time to let a key go, because a node gives up a peer that asks too much.
     pub(super) releases: Semaphore,
+    /// Whether this node was told to leave. Its views do not tell: it is no member of the first ones either, because it gets its names
+    /// after its keeper has begun.
+    leaves: AtomicBool,
     view: watch::Sender<Arc<View<K, A>>>,
 }
 
@@ -64,7 +67,17 @@ impl<K: ShardKey, A: RemoteActor> Region<K, A> {
     pub(super) fn new(name: &str, node: &Node, actors: Children<K, A>, handover: Duration) -> Self {
         let view = watch::Sender::new(Arc::new(View::new(0, Vec::new(), Vec::new())));
         let releases = Semaphore::new((node.limit() / 4).clamp(1, RELEASES));
-        Self { name: name.to_owned(), system: node.system().clone(), actors, handover, releases, view }
+        let (name, system, leaves) = (name.to_owned(), node.system().clone(), AtomicBool::new(false));
+        Self { name, system, actors, handover, releases, leaves, view }
+    }
+
+    /// This node was told to leave, and instances of the keeper to come know it.
+    pub(super) fn leave(&self) {
+        self.leaves.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_leaving(&self) -> bool {
+        self.leaves.load(Ordering::Relaxed)
     }
 
     pub(super) fn view(&self) -> Arc<View<K, A>> {

@@ -1,0 +1,97 @@
+//! A race that no test from outside brings about: names are given right after the keeper was spawned, and on another thread the keeper may
+//! be anywhere in its start by then.
+//!
+//! Rule 28.6.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use super::gate::Gate;
+use super::keeper::{Keeper, KeeperMessage};
+use super::{Sharded, region};
+use crate::actor::{
+    Actor, ActorRef, ActorSystem, Context, EscalationsDecidedBy, HandlersOfOneImplBlockDecidedBy, Supervisor,
+};
+use crate::failure::Failure;
+use crate::remote::memory::Network;
+use crate::remote::{Arguments, Node, Outgoing, RemoteActor, RemoteHandler, Undecodable, Unsendable};
+
+/// A sharded actor, by hand, because there are no macros here.
+struct Plain;
+
+impl Supervisor for Plain {
+    type Ref = ActorRef<Self>;
+}
+
+impl Actor for Plain {
+    type Message = ();
+}
+
+impl RemoteActor for Plain {
+    const NAME: &'static str = "Plain";
+    const CONTRACT: &'static [RemoteHandler] = &[];
+
+    fn encode((): (), _: &mut Outgoing) -> Result<(), Unsendable> {
+        Err(Unsendable)
+    }
+
+    fn decode(_: &str, _: &mut Arguments<'_>) -> Result<(), Undecodable> {
+        Err(Undecodable::UnknownMessage)
+    }
+}
+
+impl<P> HandlersOfOneImplBlockDecidedBy<P> for Plain {}
+impl<P> EscalationsDecidedBy<P> for Plain {}
+
+/// Spawns the `Sharded`, and gives it no names.
+struct Owner(Arc<OnceLock<Sharded<u32, Plain>>>);
+
+impl Supervisor for Owner {
+    type Ref = ActorRef<Self>;
+}
+
+impl Actor for Owner {
+    type Message = ();
+
+    async fn pre_start(&mut self, ctx: &mut Context<Self>) -> Result<(), Failure> {
+        let spawned = Sharded::of(|_: &u32| Plain).proxy().spawn(ctx, "plain").map_err(Failure::other)?;
+        assert!(self.0.set(spawned).is_ok(), "it starts once");
+        Ok(())
+    }
+}
+
+async fn settle() {
+    tokio::time::sleep(Duration::from_secs(2)).await;
+}
+
+/// A node whose keeper has settled and has no names yet.
+async fn nameless() -> (ActorSystem, Node, Sharded<u32, Plain>, ActorRef<Gate<u32, Plain>>) {
+    let (system, spawned) = (ActorSystem::new("here"), Arc::new(OnceLock::new()));
+    let node = Node::builder(&system).join(Network::new(1).transport("here:1")).await.unwrap();
+    let owner = Arc::clone(&spawned);
+    system.spawn("owner", move || Owner(Arc::clone(&owner))).unwrap();
+    settle().await;
+    let gate = system.find("/user/owner/plain-gate").and_then(|gate| gate.downcast()).unwrap();
+    let sharded = spawned.get().unwrap().clone();
+    assert_eq!(sharded.nodes(), []);
+    (system, node, sharded, gate)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_keeper_that_has_settled_before_it_sees_its_names_does_not_take_them_back() {
+    let (system, node, sharded, gate) = nameless().await;
+    let entry = region::entry("plain");
+    node.register(&entry, &gate).unwrap();
+    node.register(&entry, &sharded.keeper).unwrap();
+    // It gets this before the news of its names.
+    let number = sharded.region.view().number;
+    sharded.keeper.tell(KeeperMessage::Settled(number)).unwrap();
+    settle().await;
+    assert_eq!(sharded.nodes(), [node.id().clone()], "this node takes part");
+    assert!(node.listing::<Keeper<u32, Plain>>(&entry).now().contains(&sharded.keeper));
+    sharded.leave().await.unwrap();
+    settle().await;
+    assert_eq!(sharded.nodes(), []);
+    assert_eq!(node.listing::<Keeper<u32, Plain>>(&entry).now(), [], "a node that has left keeps no name");
+    system.terminate().await;
+}
