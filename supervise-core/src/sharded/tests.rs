@@ -88,7 +88,7 @@ async fn a_keeper_that_has_settled_before_it_sees_its_names_does_not_take_them_b
     sharded.keeper.tell(KeeperMessage::Settled(number)).unwrap();
     settle().await;
     assert_eq!(sharded.nodes(), [node.id().clone()], "this node takes part");
-    assert_eq!(node.listing::<Keeper<u32, Plain>>(&entry).now(), [sharded.keeper.clone()]);
+    assert!(node.listing::<Keeper<u32, Plain>>(&entry).now().contains(&sharded.keeper));
     sharded.leave().await.unwrap();
     settle().await;
     assert_eq!(sharded.nodes(), []);
