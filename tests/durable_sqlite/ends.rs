@@ -173,6 +173,24 @@ async fn dur_37_a_key_is_remembered_for_ten_minutes_after_its_message_was_handle
     assert_eq!(left, 0);
 }
 
+/// What was handled since the last group is known from the marks.
+#[tokio::test]
+async fn dur_37_a_key_is_forgotten_also_if_the_process_dies_before_the_acknowledgement_is_durable() {
+    let (folder, clock) = (Folder::new(), Clock::default());
+    let mut desk = clock.open(&folder).await.expect("it is new");
+    let queue = desk.claim("orders").await.queue;
+    let order = || [keyed(queue, b"x", Some("daily-report"))];
+    assert_eq!(desk.commit(order()).await, [Appended::Stored(Seq(1))]);
+    desk.opened.marks.begun(queue, Seq(1), Seq(0));
+    desk.opened.marks.idle(queue, Seq(1));
+    drop(desk);
+    let mut desk = clock.open(&folder).await.expect("it opens");
+    clock.set(599);
+    assert_eq!(desk.commit(order()).await, [Appended::Known], "9:59 later");
+    clock.set(600);
+    assert_eq!(desk.commit(order()).await, [Appended::Stored(Seq(2))], "10 minutes later");
+}
+
 #[tokio::test]
 async fn a_clock_that_is_set_by_hours_loses_reorders_and_charges_nothing() {
     const HOURS: u64 = 5 * 3600;

@@ -12,7 +12,7 @@ use super::rows::{HIGHEST_SEQ, MessageRow, encode_failures, row_number};
 use super::statements::{Confined, Statements};
 
 /// How long a key is remembered after its message has left the store, in milliseconds.
-const KEYS_ARE_KEPT: i64 = 10 * 60 * 1000;
+pub(super) const KEYS_ARE_KEPT: i64 = 10 * 60 * 1000;
 /// How often keys are swept, in milliseconds.
 pub(super) const KEYS_ARE_SWEPT: i64 = 60 * 1000;
 /// How many bytes a message takes in the log in addition to its body.

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use rusqlite::{Connection, OptionalExtension, Result};
 use supervise_core::durable::{Ended, Opened, QueueId, Seq, StoreError, StoreErrorKind};
 
+use super::draft::KEYS_ARE_KEPT;
 use super::engine::{Clock, Engine, checkpoint};
 use super::file::Place;
 use super::identity::Identity;
 use super::marks::{Found, MarksFile};
 use super::queue::Queue;
 use super::reserve::Reserve;
-use super::rows::{HIGHEST_SEQ, decode_numbers, message_id, row_number};
+use super::rows::{HIGHEST_SEQ, decode_numbers, message_id, millis, row_number};
 use super::statements::{Meta, Statements};
 
 /// How a store is opened.
@@ -63,7 +64,8 @@ pub(super) fn recover<'c>(
     meta.is_open = true;
     meta.boot = boot;
     let mut statements = Statements::prepare(connection).map_err(sqlite)?;
-    write(connection, &mut statements, &meta, &queues).map_err(sqlite)?;
+    let now = millis((settings.clock)());
+    write(connection, &mut statements, &meta, &queues, now).map_err(sqlite)?;
     // The file itself now says that it is open, and what came from the log is written and synced anew: after a failed sync
     // the log may be in the machine's memory only.
     checkpoint(connection, "TRUNCATE").map_err(sqlite)?;
@@ -297,16 +299,21 @@ impl<'a> Inventory<'a> {
 }
 
 /// Writes the result of the recovery, and deletes rows that belong to no queue: handled messages, and damaged row
-/// numbers.
+/// numbers. The keys of handled messages are forgotten later.
 fn write(
     connection: &Connection,
     statements: &mut Statements<'_>,
     meta: &Meta,
     queues: &BTreeMap<QueueId, Queue>,
+    now: i64,
 ) -> Result<()> {
     connection.execute_batch("BEGIN IMMEDIATE")?;
     for queue in queues.values() {
-        statements.delete(row_number(queue.id, 0), row_number(queue.id, queue.first - 1))?;
+        let handled = (row_number(queue.id, 0), row_number(queue.id, queue.first - 1));
+        for key in statements.keys_between(handled.0, handled.1)? {
+            statements.remember(queue.id.0, &key, Some(now.saturating_add(KEYS_ARE_KEPT)))?;
+        }
+        statements.delete(handled.0, handled.1)?;
         if queue.next <= HIGHEST_SEQ {
             statements.delete(row_number(queue.id, queue.next), row_number(queue.id, HIGHEST_SEQ))?;
         }
