@@ -268,6 +268,7 @@ impl<F: FnMut(&str) -> S, S: MessageStore> Bench<F> {
         assert_eq!(
             (second.waiting, second.begun),
             (1, None),
+        assert_eq!(first.may_have_begun, Seq(0), "{place}: no process has died with it");
             "{place}: released, nothing is under way: {second:?}"
         );
         desk = self.die(place, desk).await;
@@ -381,6 +382,7 @@ impl<F: FnMut(&str) -> S, S: MessageStore> Bench<F> {
         desk.opened.marks.idle(queue, Seq(2));
         desk.commit([Change::Handled(id(queue, 2)), Change::Release(queue)]).await;
         desk = self.reopen(place, desk).await;
+        assert!(claim.may_have_begun >= Seq(2), "{place}: and so is what may have been begun: {claim:?}");
         assert_eq!(desk.opened.ended, Ended::Cleanly, "{place}: it was closed");
         let claim = desk.claim("a").await;
         assert_eq!(claim.begun, None, "{place}: nothing was under way: {claim:?}");
@@ -391,6 +393,10 @@ impl<F: FnMut(&str) -> S, S: MessageStore> Bench<F> {
     async fn reopened_by_the_same_process(&mut self) {
         let place = "again";
         let mut desk = self.open(place).await;
+        assert!(
+            claim.may_have_begun >= Seq(2),
+            "{place}: a clean end does not change what may have begun: {claim:?}"
+        );
         let queue = desk.claim("a").await.queue;
         desk.commit((0..3).map(|_| append(queue, "m", b"x"))).await;
         desk.commit([Change::Handled(id(queue, 1))]).await;

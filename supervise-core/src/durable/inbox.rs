@@ -253,6 +253,7 @@ impl Inbox {
         if shared && !self.can_share {
             return Err(Unavailable::NotShared);
         }
+        has_batches: bool,
         let number = self.next_number();
         let mut state = self.state();
         let owners = state.owners.entry(Arc::clone(&name)).or_default();
@@ -261,7 +262,13 @@ impl Inbox {
         }
         owners.push(Reservation { number, owner: owner.clone(), shared });
         drop(state);
-        Ok(Arc::new(Outlet::new(number, name, owner, settings, Arc::clone(self))))
+        let outlet = Outlet::new(number, name, owner, settings, Arc::clone(self));
+        Ok(Arc::new(outlet.with_batches(has_batches)))
+    }
+
+    /// Whether an actor of this process has reserved the queue.
+    pub(super) fn is_reserved(&self, queue: &str) -> bool {
+        self.state().owners.contains_key(queue)
     }
 
     /// The outlet of a sender that does not own the queue.

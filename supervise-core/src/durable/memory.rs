@@ -54,6 +54,8 @@ struct Queue {
     quarantine: Vec<(Fate, SystemTime, Stored)>,
     keys: Vec<(String, SystemTime)>,
     fence: u64,
+    /// Messages up to this one may have been begun by a process that died.
+    may_have_begun: Seq,
     mark: Mark,
     /// The mark as it was last written to the disk.
     synced: Mark,
@@ -336,6 +338,14 @@ impl MessageStore for MemoryStore {
     }
 
     fn claim<'a>(&'a mut self, queue: &'a str) -> StoreFuture<'a, Result<Claim, StoreError>> {
+        for queue in disk.queues.values_mut() {
+            let may_have_begun = match ended {
+                Ended::MachineStopped => queue.last,
+                Ended::ProcessDied => queue.mark.begun.unwrap_or_default(),
+                Ended::Cleanly => Seq(0),
+            };
+            queue.may_have_begun = queue.may_have_begun.max(may_have_begun);
+        }
         let mut disk = self.disk();
         let process = disk.process;
         let id = disk.id(queue).unwrap_or_else(|| disk.create(queue));
@@ -368,6 +378,7 @@ impl MessageStore for MemoryStore {
         let mut disk = self.disk();
         let mut appended = Vec::new();
         let changed = group.changes.iter().try_for_each(|change| disk.change(change, &mut appended));
+            may_have_begun: queue.may_have_begun,
         drop(disk);
         ready(changed.map(|()| appended))
     }

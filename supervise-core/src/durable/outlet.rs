@@ -144,6 +144,9 @@ pub(crate) struct Outlet {
     /// The path of the owner.
     pub(crate) owner: ActorPath,
     pub(crate) settings: DurableMailbox,
+    /// The owner handles messages in batches, and sets none aside. So all messages after those that were handled, up to the one that was
+    /// begun last, are under way.
+    pub(super) has_batches: bool,
     pub(crate) inbox: Arc<Inbox>,
     pub(super) queue: Mutex<Queue>,
     claimed: Mutex<Option<Claimed>>,
@@ -185,6 +188,7 @@ impl Outlet {
             name,
             owner,
             settings,
+            has_batches: false,
             inbox,
             queue: Mutex::new(settings.unclaimed()),
             claimed: Mutex::new(None),
@@ -196,6 +200,11 @@ impl Outlet {
             marked: AtomicBool::new(false),
             owed: AtomicU64::new(0),
         }
+    }
+
+    /// Sets whether the owner handles messages in batches and sets none aside.
+    pub(super) fn with_batches(self, has_batches: bool) -> Self {
+        Self { has_batches, ..self }
     }
 
     pub(super) fn of_sender(self) -> Self {

@@ -32,12 +32,13 @@ pub struct Queue {
     cursor: Seq,
     /// The highest number that a message has had so far.
     last: Seq,
-    /// The highest number that a message had before this process claimed the queue.
-    inherited: Seq,
+    /// Messages up to this one may have been begun by a process that died.
+    may_have_begun: Seq,
     /// All messages up to this one were handled by an earlier process, although the store may still have them.
     handled_before: Seq,
-    /// The message that was under way when an earlier process died, until the crash has been charged to it.
-    begun: Option<Seq>,
+    /// The first and the last message that were under way when an earlier process died, as far as the crash has not been charged to
+    /// them. Only a batch has several.
+    begun: Option<(Seq, Seq)>,
     /// The messages that were pushed and have not ended.
     open: BTreeSet<Seq>,
     /// The messages that were given back. A subset of `open`.
@@ -104,16 +105,15 @@ impl Queue {
         has_messages: bool,
     ) -> Self {
         let cursor = if has_messages { Seq(0) } else { last };
-        let inherited = last;
         let begun = begun.filter(|begun| *begun > handled);
         Self {
             window: window.max(1),
             crashes: crashes.max(1),
             cursor,
             last,
-            inherited,
+            may_have_begun: begun.unwrap_or_default(),
             handled_before: handled,
-            begun,
+            begun: begun.map(|begun| (begun, begun)),
             open: BTreeSet::new(),
             back: BTreeSet::new(),
             held: None,
@@ -123,6 +123,19 @@ impl Queue {
             waits: false,
             ended: BTreeSet::new(),
         }
+    }
+
+    /// The owner handles messages in batches: all up to the one that was begun last were under way.
+    #[must_use]
+    pub fn of_batches(self) -> Self {
+        let begun = self.begun.map(|(_, last)| (self.handled_before.next(), last));
+        Self { begun, ..self }
+    }
+
+    /// Messages up to `seq` may have been begun by a process that died.
+    #[must_use]
+    pub fn with_doubts(self, seq: Seq) -> Self {
+        Self { may_have_begun: self.may_have_begun.max(seq), ..self }
     }
 
     /// One owner's part of a queue that is shared.
@@ -201,6 +214,7 @@ impl Queue {
         let last = self.last;
         if self.back.first().is_some_and(|first| *first <= wanted.after) {
             // A message was given back while the page was read. It comes before the page.
+        let mut charges = false;
             return fed;
         }
         if page.is_empty() {
@@ -229,20 +243,26 @@ impl Queue {
                 fed.push(Fed::Forget(seq));
                 continue;
             }
-            let charged = seen.crashes + u32::from(self.begun == Some(seq));
-            if seen.is_damaged || charged >= self.crashes {
+            let was_under_way = self.begun.is_some_and(|(first, last)| (first..=last).contains(&seq));
+            let charged = seen.crashes + u32::from(was_under_way);
+            let is_bad = seen.is_damaged || charged >= self.crashes;
+            if was_under_way && !is_bad {
+                self.has_charged(seq);
+                charges = true;
+                fed.push(Fed::Charge(seq));
+                continue;
+            }
+            if charges {
+                // What is charged is read again when that is durable, and so is everything after it.
+                break;
+            }
+            if is_bad {
                 self.cursor = self.cursor.max(seq);
                 self.open.insert(seq);
                 self.back.remove(&seq);
-                self.begun = self.begun.filter(|begun| *begun != seq);
+                self.has_charged(seq);
                 fed.push(if seen.is_damaged { Fed::Damaged(seq) } else { Fed::Crashed(seq) });
                 continue;
-            }
-            if self.begun == Some(seq) {
-                self.begun = None;
-                // It is read again when this is durable.
-                fed.push(Fed::Charge(seq));
-                break;
             }
             if charged > 0 && !is_free {
                 self.held = Some(seq);
@@ -261,8 +281,17 @@ impl Queue {
         fed
     }
 
-    /// The store has given these messages of a shared queue to this owner, and has more if `has_more`, and suspects that nobody tries if
-    /// `has_suspects`.
+    /// The message answers for the death of an earlier process, and so do those before it.
+    fn has_charged(&mut self, seq: Seq) {
+        if let Some((first, last)) = self.begun
+            && seq >= first
+        {
+            self.begun = (seq < last).then_some((seq.next(), last));
+        }
+    }
+
+    /// The store has given these messages of a shared queue to this owner. `has_more`: the store has more. `has_suspects`: it has suspects
+    /// that nobody is trying.
     pub fn taken(&mut self, taken: &[Seen], has_more: bool, has_suspects: bool) -> Vec<Fed> {
         let fed = |seen: &Seen| {
             let seq = seen.seq;
@@ -366,9 +395,9 @@ impl Queue {
         self.last
     }
 
-    /// Whether a message was stored before this process claimed the queue.
-    pub fn is_inherited(&self, seq: Seq) -> bool {
-        seq <= self.inherited
+    /// Whether the message may have been begun by a process that died.
+    pub fn may_have_begun(&self, seq: Seq) -> bool {
+        seq <= self.may_have_begun
     }
 
     /// How many messages are in the lane or with the handler.

@@ -115,7 +115,8 @@ pub struct Taken {
 ///
 /// Called on the actors' turns, so it must be cheap: it writes without waiting for the disk.
 pub trait Marks: Send + Sync {
-    /// The handler of `seq` is about to start, and all messages of the queue up to and including `handled` have been handled.
+    /// The handler of `seq` is about to start, and all messages of the queue up to and including `handled` have been handled. Before the
+    /// handler of a batch starts, this is called for each of its messages, in their order.
     fn begun(&self, queue: QueueId, seq: Seq, handled: Seq);
 
     /// No handler of the queue runs, and all its messages up to and including `handled` have been handled.
@@ -173,7 +174,8 @@ pub enum Ended {
     Cleanly,
     /// The process died and the machine went on: the [marks](Marks) are true.
     ProcessDied,
-    /// The machine stopped: the marks may be older than the messages.
+    /// The machine stopped: the marks may be older than the messages, so any message that waited
+    /// [may have begun](Claim::may_have_begun).
     MachineStopped,
 }
 
@@ -227,6 +229,9 @@ pub struct Claim {
     /// Whether no other process has owned the queue since this one claimed it last. If another one has, what this process remembers about
     /// its messages is not true any more.
     pub was_ours: bool,
+    /// Messages up to this one may have been begun by a process that died: the store cannot rule it out. Also after later
+    /// processes have ended cleanly.
+    pub may_have_begun: Seq,
 }
 
 /// Changes that become durable together.

@@ -68,6 +68,11 @@ impl Ticket {
         self.outlet.owns(self.term)
     }
 
+    /// Whether a process has died with the message.
+    pub(crate) fn is_suspect(&self) -> bool {
+        self.crashes > 0
+    }
+
     /// Its handler is about to start.
     pub(crate) fn begin(&self) -> Delivery {
         let claimed = self.outlet.begin(self.seq);
@@ -84,7 +89,7 @@ impl Ticket {
     /// Its handler returned.
     pub(crate) fn handled(&self) {
         if !self.has_ended.swap(true, Ordering::Relaxed) {
-            self.outlet.handled(self.term, self.seq, self.crashes > 0);
+            self.outlet.handled(self.term, self.seq, self.is_suspect());
         }
     }
 

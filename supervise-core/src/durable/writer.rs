@@ -34,8 +34,8 @@ use super::inbox::{HandedOver, Inbox, Input};
 use super::outlet::{Asker, Claimed, Late, Outlet, Recipient};
 use super::queue::Queue;
 use super::store::{
-    Change, Claim, Ended, Fate, Group, Marks, MessageId, MessageStore, Owner, QueueId, QueueRow, Room, Seq,
-    StoreError, StoreErrorKind,
+    Change, Claim, Fate, Group, Marks, MessageId, MessageStore, Owner, QueueId, QueueRow, Room, Seq, StoreError,
+    StoreErrorKind,
 };
 use super::suspects::Suspects;
 use super::ticket::texts;
@@ -64,8 +64,6 @@ pub(super) struct Writer {
     inbox: Arc<Inbox>,
     listener: Arc<dyn Listener>,
     began: Instant,
-    /// How the process before this one ended.
-    ended: Ended,
     marks: Option<Arc<dyn Marks>>,
     queues: HashMap<u64, Entry>,
     suspects: Suspects<u64>,
@@ -124,7 +122,6 @@ impl Writer {
             inbox,
             listener,
             began: Instant::now(),
-            ended: Ended::Cleanly,
             marks: None,
             queues: HashMap::new(),
             suspects: Suspects::new(),
@@ -341,7 +338,7 @@ impl Writer {
             let error = StoreError::new(StoreErrorKind::Claimed, text);
             self.owners_of(claim.queue).into_iter().for_each(|term| self.lose(term, &error));
         }
-        let mut queue = if settings.shared {
+        let queue = if settings.shared {
             Queue::shared(settings.window, settings.crashes, claim.last)
         } else {
             Queue::claimed(
@@ -360,6 +357,8 @@ impl Writer {
                 queue.release();
             }
             *before = queue;
+        let queue = if outlet.has_batches { queue.of_batches() } else { queue };
+        let mut queue = queue.with_doubts(claim.may_have_begun);
         }
         outlet.set_claimed(Claimed { queue: claim.queue, fence: claim.fence, marks });
         if settings.shared {

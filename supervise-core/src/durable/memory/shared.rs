@@ -37,6 +37,7 @@ impl SharedQueues for MemoryStore {
             last: queue.last,
             handled: Seq(0),
             begun: None,
+            may_have_begun: queue.may_have_begun,
             fence: queue.fence,
             was_ours,
         }))

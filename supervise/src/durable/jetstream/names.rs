@@ -11,6 +11,7 @@ use supervise_core::durable::lease::Sighting;
 use supervise_core::durable::{QueueId, QueueRow, StoreError, StoreErrorKind};
 use tokio_stream::StreamExt;
 
+use super::claim::of_begun;
 use super::lease::Lease;
 use super::open::Open;
 use super::read::{last_messages, last_number};
@@ -274,6 +275,7 @@ impl Open {
             }
             self.discard(taken).await?;
         }
+        self.forget(&self.state, &of_begun(id)).await?;
         self.put(&format!("state.queue.{}", from.0), Bytes::copy_from_slice(to.as_bytes())).await?;
         if let Some(queue) = self.queues.get_mut(&from) {
             to.clone_into(&mut queue.name);

@@ -77,12 +77,14 @@ impl Open {
             Some(revision) => revision,
             None => self.enter(id, name).await?,
         };
+        let may_have_begun = self.may_have_begun(id, false).await?;
         Ok(Claim {
             queue: id,
             waiting: state.messages,
             last: Seq(state.last_sequence),
             handled: Seq(0),
             begun: None,
+            may_have_begun,
             fence: revision,
             was_ours,
         })
@@ -116,6 +118,7 @@ impl Open {
             self.join(id).await?;
         }
         if dead.is_some() {
+            self.may_have_begun(id, true).await?;
             self.finish_quarantine(id).await?;
         }
         let me = self.settings.token.clone();

@@ -65,9 +65,9 @@ impl Engine<'_> {
         let fence = (self.meta.epoch << 32) | self.claims;
         let found = self.queues.entry(queue).or_insert_with(|| Queue::new(queue, name.to_owned()));
         found.is_claimed = true;
-        let begun = found.begun.map(Seq);
+        let (begun, may_have_begun) = (found.begun.map(Seq), Seq(found.may_have_begun));
         let (last, handled) = (Seq(found.next - 1), Seq(found.first - 1));
-        Ok(Claim { queue, waiting: found.waiting(), last, handled, begun, fence, was_ours: true })
+        Ok(Claim { queue, waiting: found.waiting(), last, handled, begun, may_have_begun, fence, was_ours: true })
     }
 
     /// The queue becomes durable with the next group. Nobody knows its number before that.

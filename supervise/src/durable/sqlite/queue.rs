@@ -18,13 +18,24 @@ pub(super) struct Queue {
     pub(super) gone: BTreeSet<u64>,
     /// The message under way when the last process died, until somebody has been charged.
     pub(super) begun: Option<u64>,
+    /// Messages up to this one may have been begun by a process that died.
+    pub(super) may_have_begun: u64,
     /// Whether an actor of this process owns it. Not stored.
     pub(super) is_claimed: bool,
 }
 
 impl Queue {
     pub(super) fn new(id: QueueId, name: String) -> Self {
-        Self { id, name, first: 1, next: 1, gone: BTreeSet::new(), begun: None, is_claimed: false }
+        Self {
+            id,
+            name,
+            first: 1,
+            next: 1,
+            gone: BTreeSet::new(),
+            begun: None,
+            may_have_begun: 0,
+            is_claimed: false,
+        }
     }
 
     pub(super) fn holds(&self, seq: u64) -> bool {
@@ -97,6 +108,7 @@ impl Queue {
 }
 
 #[cfg(test)]
+            .number(self.may_have_begun.cast_signed())
 mod tests {
     use super::*;
 

@@ -55,7 +55,8 @@ impl<'c> Statements<'c> {
         Ok(Self {
             insert: on.prepare(&format!("INSERT INTO message ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"))?,
             find: on.prepare(&format!("SELECT {COLUMNS} FROM message WHERE id = ?"))?,
-            charge: on.prepare("UPDATE message SET attempts = ?, crashes = ?, failures = ?, sum = ? WHERE id = ?")?,
+            charge: on
+                .prepare("UPDATE message SET attempts = ?, crashes = ?, failures = ?, sum = ? WHERE id = ?")?,
             delete: on.prepare("DELETE FROM message WHERE id BETWEEN ? AND ?")?,
             oldest: on.prepare("SELECT accepted_at FROM message WHERE id BETWEEN ? AND ? ORDER BY id LIMIT 1")?,
             keys_between: on.prepare("SELECT key FROM message WHERE id BETWEEN ? AND ? AND key IS NOT NULL")?,
@@ -70,7 +71,8 @@ impl<'c> Statements<'c> {
             key: on.prepare("SELECT until, sum FROM key WHERE queue = ? AND key = ?")?,
             put_key: on.prepare("INSERT OR REPLACE INTO key (queue, key, until, sum) VALUES (?, ?, ?, ?)")?,
             put_queue: on.prepare(
-                "INSERT OR REPLACE INTO queue (id, name, first, next, gone, begun, sum) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                "INSERT OR REPLACE INTO queue (id, name, first, next, gone, begun, may_have_begun, sum)
+                 VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             )?,
             delete_keys: on.prepare("DELETE FROM key WHERE queue = ?")?,
             delete_queue: on.prepare("DELETE FROM queue WHERE id = ?")?,
@@ -175,7 +177,8 @@ impl<'c> Statements<'c> {
     pub(super) fn put_queue(&mut self, queue: &Queue) -> Result<()> {
         let (first, next) = (queue.first.cast_signed(), queue.next.cast_signed());
         let begun = queue.begun.map(u64::cast_signed);
-        let values = (queue.id.0, &queue.name, first, next, encode_numbers(&queue.gone), begun, queue.sum());
+        let (gone, may_have_begun) = (encode_numbers(&queue.gone), queue.may_have_begun.cast_signed());
+        let values = (queue.id.0, &queue.name, first, next, gone, begun, may_have_begun, queue.sum());
         self.put_queue.execute(values).map(drop)
     }
 
