@@ -22,6 +22,9 @@ use crate::failure::Failure;
 /// How many bytes of messages may be handed over and not yet stored.
 pub(super) const HANDED_OVER_BYTES: usize = 8 << 20;
 
+/// What a message that was handed over takes beside its body: itself, and about as much for the allocations that it points to.
+const BESIDE_BODY: usize = size_of::<HandedOver>() + 64;
+
 /// Tells the sender whether the message is durable. The error holds the message.
 pub(crate) type Receipt = oneshot::Sender<Result<(), (AcceptError, Box<dyn Copied>)>>;
 
@@ -87,8 +90,9 @@ pub(crate) struct HandedOver {
 }
 
 impl HandedOver {
+    /// About how many bytes it takes in memory.
     pub(super) fn bytes(&self) -> usize {
-        self.body.len() + self.key.as_ref().map_or(0, |key| key.len())
+        BESIDE_BODY + self.body.len() + self.key.as_ref().map_or(0, |key| key.len())
     }
 
     /// It is stored, or refused.
