@@ -31,16 +31,24 @@ enum Way {
     Transient,
 }
 
+/// A message as it is stored. `None`: its handler is transient.
+pub(super) fn encoded<A: Actor>(message: &A::Message) -> Result<Option<Encoded>, AcceptError> {
+    let refused = |text: String| AcceptError::NotEncodable(text.into());
+    match contained(|| A::encode(message)) {
+        Ok(Ok(encoded)) => encoded.map(Encoded::checked).transpose().map_err(|error| refused(error.to_string())),
+        Ok(Err(error)) => Err(refused(error.to_string())),
+        Err(payload) => Err(refused(Failure::panic(payload).to_string())),
+    }
+}
+
 impl<A: Actor> ActorRef<A> {
     /// Encodes a message on its sender's stack.
     fn way(&self, message: &A::Message) -> Result<Way, AcceptError> {
         let Some(outlet) = self.core().outlet() else { return Ok(Way::Transient) };
-        match contained(|| A::encode(message)) {
-            Ok(Ok(None)) => Ok(Way::Transient),
-            Ok(Ok(Some(_))) if outlet.refuses() => Err(AcceptError::Stopped),
-            Ok(Ok(Some(encoded))) => Ok(Way::Stored(Arc::clone(outlet), encoded)),
-            Ok(Err(error)) => Err(AcceptError::NotEncodable(error.to_string().into())),
-            Err(payload) => Err(AcceptError::NotEncodable(Failure::panic(payload).to_string().into())),
+        match encoded::<A>(message)? {
+            None => Ok(Way::Transient),
+            Some(_) if outlet.refuses() => Err(AcceptError::Stopped),
+            Some(encoded) => Ok(Way::Stored(Arc::clone(outlet), encoded)),
         }
     }
 
