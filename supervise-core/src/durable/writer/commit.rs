@@ -297,7 +297,7 @@ impl Writer {
             return;
         };
         if !outlet.settings.shared {
-            let foreign = seq.0.saturating_sub(outlet.queue().last().0 + 1);
+            let foreign = seq.0.saturating_sub(outlet.queue().last().0.saturating_add(1));
             outlet.set_waiting(foreign);
         }
         if !outlet.queue().committed(seq) {

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Instant;
 
-use async_nats::jetstream::context::{CreateStreamError, CreateStreamErrorKind, GetStreamErrorKind};
+use async_nats::jetstream::ErrorCode;
+use async_nats::jetstream::context::GetStreamErrorKind;
 use async_nats::jetstream::stream::{self, Stream};
-use async_nats::jetstream::{Context, ErrorCode};
 use bytes::Bytes;
 use supervise_core::durable::lease::Sighting;
 use supervise_core::durable::{QueueId, QueueRow, StoreError, StoreErrorKind};
@@ -13,7 +13,7 @@ use tokio_stream::StreamExt;
 
 use super::claim::of_begun;
 use super::lease::Lease;
-use super::open::Open;
+use super::open::{Open, open_stream};
 use super::read::{last_messages, last_number};
 use super::record::{self, Charge};
 use super::shared::{Joined, of_shared};
@@ -86,20 +86,9 @@ pub(super) struct Known {
 /// How many lost messages are named at most.
 pub(super) const NAMED: usize = 1000;
 
-/// Opens a stream, which is created if there is none.
-///
-/// If several nodes create it at the same time, the server may tell one of them that the subjects overlap with those of an existing
-/// stream (seen with nats-server 2.9.10). That is the same stream, so it is there now.
-pub(super) async fn open_stream(context: &Context, config: stream::Config) -> Result<Stream> {
-    let is_overlap = |error: &CreateStreamError| match error.kind() {
-        CreateStreamErrorKind::JetStream(error) => error.error_code() == ErrorCode::STREAM_SUBJECT_OVERLAP,
-        _ => false,
-    };
-    let opened = match context.get_or_create_stream(config.clone()).await {
-        Err(error) if is_overlap(&error) => context.get_or_create_stream(config).await,
-        opened => opened,
-    };
-    opened.map_err(broken)
+/// The stream of a queue.
+pub(super) fn stream_name(system: &str, id: QueueId) -> String {
+    format!("SV_{system}_Q{}", id.0)
 }
 
 impl Open {
@@ -136,7 +125,7 @@ impl Open {
     }
 
     fn stream_name(&self, id: QueueId) -> String {
-        format!("SV_{}_Q{}", self.system, id.0)
+        stream_name(&self.system, id)
     }
 
     /// The state of a queue's stream.
