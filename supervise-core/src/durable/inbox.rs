@@ -115,7 +115,8 @@ pub(super) type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
 /// A question or an order of the program.
 pub(super) enum Order {
     Queues(Reply<Vec<QueueRow>>),
-    Quarantined(String, Reply<Vec<Quarantined>>),
+    /// A page of a quarantine, after this number.
+    Quarantined(String, Seq, Reply<Vec<Quarantined>>),
     Retry(MessageId, Reply<()>),
     Discard(MessageId, Reply<()>),
     Rename(String, String, Reply<()>),

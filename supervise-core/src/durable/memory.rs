@@ -50,8 +50,7 @@ struct Queue {
     last: Seq,
     /// In order.
     waiting: BTreeMap<Seq, Stored>,
-    /// The oldest first.
-    quarantine: Vec<(Fate, SystemTime, Stored)>,
+    quarantine: BTreeMap<Seq, (Fate, SystemTime, Stored)>,
     keys: Vec<(String, SystemTime)>,
     fence: u64,
     /// Messages up to this one may have been begun by a process that died.
@@ -196,7 +195,7 @@ impl Disk {
                 {
                     queue.shares.ended(&process, &BTreeSet::from([id.seq]));
                     stored.failures.clone_from(failures);
-                    queue.quarantine.push((*fate, SystemTime::now(), stored));
+                    queue.quarantine.insert(id.seq, (*fate, SystemTime::now(), stored));
                 }
             }
             Change::Retry(id) => {
@@ -249,8 +248,7 @@ impl Disk {
 
 impl Queue {
     fn take_quarantined(&mut self, seq: Seq) -> Option<Stored> {
-        let at = self.quarantine.iter().position(|(_, _, stored)| stored.seq == seq)?;
-        Some(self.quarantine.remove(at).2)
+        Some(self.quarantine.remove(&seq)?.2)
     }
 
     /// Nobody holds messages any more, and nobody is charged.
@@ -392,12 +390,12 @@ impl MessageStore for MemoryStore {
         let mut disk = self.disk();
         let mut page: Vec<Stored> = Vec::new();
         let mut bytes = 0;
-        for stored in disk.queue(queue).into_iter().flat_map(|queue| queue.waiting.range(after.next()..)) {
-            bytes += stored.1.body.len();
+        for (_, stored) in disk.queue(queue).into_iter().flat_map(|queue| queue.waiting.range(after.next()..)) {
+            bytes += stored.body.len();
             if page.len() >= room.messages || (bytes > room.bytes && !page.is_empty()) {
                 break;
             }
-            page.push(stored.1.clone());
+            page.push(stored.clone());
         }
         drop(disk);
         ready(Ok(page))
@@ -410,22 +408,30 @@ impl MessageStore for MemoryStore {
         ready(Ok(rows))
     }
 
-    fn quarantined<'a>(&'a mut self, queue: &'a str) -> StoreFuture<'a, Result<Vec<Quarantined>, StoreError>> {
+    fn quarantined<'a>(
+        &'a mut self,
+        queue: &'a str,
+        after: Seq,
+        room: Room,
+    ) -> StoreFuture<'a, Result<Vec<Quarantined>, StoreError>> {
         let mut disk = self.disk();
         let Some(id) = disk.id(queue) else {
             let text = format!("there is no queue `{queue}`");
             return ready(Err(StoreError::new(StoreErrorKind::Refused, text)));
         };
-        let all = disk.queue(id).into_iter().flat_map(|queue| &queue.quarantine);
-        let all = all.map(|(fate, since, message)| Quarantined {
-            id: MessageId { queue: id, seq: message.seq },
-            fate: *fate,
-            since: *since,
-            message: message.clone(),
-        });
-        let all = all.collect();
+        let mut page = Vec::new();
+        let mut bytes = 0;
+        let rest = disk.queue(id).into_iter().flat_map(|queue| queue.quarantine.range(after.next()..));
+        for (seq, (fate, since, message)) in rest {
+            bytes += message.body.len();
+            if page.len() >= room.messages || (bytes > room.bytes && !page.is_empty()) {
+                break;
+            }
+            let id = MessageId { queue: id, seq: *seq };
+            page.push(Quarantined { id, fate: *fate, since: *since, message: message.clone() });
+        }
         drop(disk);
-        ready(Ok(all))
+        ready(Ok(page))
     }
 
     fn shared(&mut self) -> Option<&mut dyn SharedQueues> {

@@ -47,8 +47,13 @@ pub trait MessageStore: Send + 'static {
     /// All queues.
     fn queues(&mut self) -> StoreFuture<'_, Result<Vec<QueueRow>, StoreError>>;
 
-    /// The quarantined messages of a queue, the oldest first.
-    fn quarantined<'a>(&'a mut self, queue: &'a str) -> StoreFuture<'a, Result<Vec<Quarantined>, StoreError>>;
+    /// The quarantined messages of a queue that come next after `after`, in the order of their numbers.
+    fn quarantined<'a>(
+        &'a mut self,
+        queue: &'a str,
+        after: Seq,
+        room: Room,
+    ) -> StoreFuture<'a, Result<Vec<Quarantined>, StoreError>>;
 
     /// If other processes may put messages into queues of this process, or own them, the store keeps `arrived` and calls it when that
     /// happens. The runtime calls this method once, before [`open`](Self::open).
@@ -326,7 +331,7 @@ pub enum CommitError {
     Unknown(String),
 }
 
-/// How many messages a [page](MessageStore::page) may have.
+/// How many messages a [page](MessageStore::page) or a page of the [quarantine](MessageStore::quarantined) may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Room {
     /// Messages. At least 1.

@@ -185,8 +185,13 @@ impl MessageStore for JetStreamStore {
         Box::pin(async move { self.opened()?.rows().await })
     }
 
-    fn quarantined<'a>(&'a mut self, queue: &'a str) -> StoreFuture<'a, Result<Vec<Quarantined>>> {
-        Box::pin(async move { self.opened()?.quarantined(queue).await })
+    fn quarantined<'a>(
+        &'a mut self,
+        queue: &'a str,
+        after: Seq,
+        room: Room,
+    ) -> StoreFuture<'a, Result<Vec<Quarantined>>> {
+        Box::pin(async move { self.opened()?.quarantined(queue, after, room).await })
     }
 
     fn listen(&mut self, arrived: Arrived) {

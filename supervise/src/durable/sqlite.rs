@@ -202,9 +202,14 @@ impl MessageStore for SqliteStore {
         Box::pin(async move { self.call(|engine| engine.queues()).await? })
     }
 
-    fn quarantined<'a>(&'a mut self, queue: &'a str) -> StoreFuture<'a, Result<Vec<Quarantined>, StoreError>> {
+    fn quarantined<'a>(
+        &'a mut self,
+        queue: &'a str,
+        after: Seq,
+        room: Room,
+    ) -> StoreFuture<'a, Result<Vec<Quarantined>, StoreError>> {
         let queue = queue.to_owned();
-        Box::pin(async move { self.call(move |engine| engine.quarantined(&queue)).await? })
+        Box::pin(async move { self.call(move |engine| engine.quarantined(&queue, after, room)).await? })
     }
 
     fn close(mut self: Box<Self>) -> StoreFuture<'static, Result<(), StoreError>> {

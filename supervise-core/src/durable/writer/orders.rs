@@ -3,6 +3,7 @@
 //! Rules 27.11 and 27.15.
 
 use super::super::inbox::{Order, Reply};
+use super::keep::PAGE_OF_QUARANTINE;
 use super::{Change, QueueId, QueueRow, Room, StoreError, StoreErrorKind, Writer, commit};
 
 impl Writer {
@@ -12,7 +13,9 @@ impl Writer {
         self.numbers.clear();
         match order {
             Order::Queues(reply) => answer(reply, self.rows().await),
-            Order::Quarantined(queue, reply) => answer(reply, self.store.quarantined(&queue).await),
+            Order::Quarantined(queue, after, reply) => {
+                answer(reply, self.store.quarantined(&queue, after, PAGE_OF_QUARANTINE).await);
+            }
             Order::Retry(id, reply) => {
                 self.group.add(Change::Retry(id), commit::Then::Answer(reply));
                 self.commit().await;

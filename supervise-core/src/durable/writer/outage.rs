@@ -125,7 +125,7 @@ fn refuse(order: Order, text: &str) {
     let error = || StoreError::new(StoreErrorKind::Broken, text);
     match order {
         Order::Queues(reply) => orders::answer(reply, Err(error())),
-        Order::Quarantined(_, reply) => orders::answer(reply, Err(error())),
+        Order::Quarantined(_, _, reply) => orders::answer(reply, Err(error())),
         Order::Retry(_, reply)
         | Order::Discard(_, reply)
         | Order::Rename(_, _, reply)

@@ -177,8 +177,9 @@ fn prepare(connection: &Connection, is_new: bool) -> rusqlite::Result<()> {
     if mode.eq_ignore_ascii_case("wal") { Ok(()) } else { Err(Error::InvalidQuery) }
 }
 
-/// `sum` is a checksum over the other columns. Of `gone`, see `queue.rs`.
-const TABLES: &str = "
+/// `sum` is a checksum over the other columns. Of `gone`, see `queue.rs`. A row of `quarantine` has a `place` beside its `id`, so that
+/// SQLite notices a damaged row number: nobody knows which numbers should be there.
+pub(super) const TABLES: &str = "
 CREATE TABLE meta (
     id INTEGER PRIMARY KEY, store INTEGER NOT NULL, epoch INTEGER NOT NULL, last_commit INTEGER NOT NULL,
     next_queue INTEGER NOT NULL, is_open INTEGER NOT NULL, boot TEXT NOT NULL, sum INTEGER NOT NULL

@@ -66,7 +66,7 @@ impl<'c> Statements<'c> {
                  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
             ))?,
             release: on.prepare("DELETE FROM quarantine WHERE id BETWEEN ? AND ?")?,
-            confined: on.prepare(&format!("{of_quarantine} WHERE id BETWEEN ? AND ? ORDER BY place"))?,
+            confined: on.prepare(&format!("{of_quarantine} WHERE id BETWEEN ? AND ? ORDER BY id"))?,
             confined_count: on.prepare("SELECT count(*) FROM quarantine WHERE id BETWEEN ? AND ?")?,
             key: on.prepare("SELECT until, sum FROM key WHERE queue = ? AND key = ?")?,
             put_key: on.prepare("INSERT OR REPLACE INTO key (queue, key, until, sum) VALUES (?, ?, ?, ?)")?,
@@ -148,9 +148,20 @@ impl<'c> Statements<'c> {
         self.confine.execute(values).map(drop)
     }
 
-    /// The quarantined messages with these numbers, the oldest first.
-    pub(super) fn confined(&mut self, first: i64, last: i64) -> Result<Vec<Confined>> {
-        self.confined.query_map([first, last], read_confined)?.collect()
+    /// Calls `take` with each quarantined message of these numbers until it returns false.
+    pub(super) fn confined(
+        &mut self,
+        first: i64,
+        last: i64,
+        mut take: impl FnMut(Confined) -> bool,
+    ) -> Result<()> {
+        let mut rows = self.confined.query([first, last])?;
+        while let Some(row) = rows.next()? {
+            if !take(read_confined(row)?) {
+                break;
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn confined_count(&mut self, first: i64, last: i64) -> Result<u64> {
