@@ -113,7 +113,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Also if the queue has an owner.
+    /// Also if the queue has an owner, and if there is no such queue.
     pub async fn discard_queue(&self, queue: impl Into<String>) -> Result<(), StoreError> {
         let queue = queue.into();
         self.order(|reply| Order::DiscardQueue(queue, reply)).await

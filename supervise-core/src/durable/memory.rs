@@ -2,20 +2,18 @@
 
 mod shared;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
+use super::KEYS_ARE_KEPT;
 use super::shares::Shares;
 use super::store::{
     Append, Appended, Change, Claim, CommitError, Ended, Fate, Group, Marks, MessageId, MessageStore, Opened,
     Owner, Quarantined, QueueId, QueueRow, Room, Seq, SharedQueues, StoreError, StoreErrorKind, StoreFuture,
     Stored,
 };
-
-/// How long a key is remembered.
-const KEY_LIFE: Duration = Duration::from_secs(600);
 
 /// A [`MessageStore`] in memory, for tests and for trying things out.
 ///
@@ -51,7 +49,10 @@ struct Queue {
     /// In order.
     waiting: BTreeMap<Seq, Stored>,
     quarantine: BTreeMap<Seq, (Fate, SystemTime, Stored)>,
-    keys: Vec<(String, SystemTime)>,
+    /// When the messages of these keys were accepted.
+    keys: HashMap<String, SystemTime>,
+    /// The same keys, in the order of their acceptance.
+    keys_in_order: VecDeque<String>,
     fence: u64,
     /// Messages up to this one may have been begun by a process that died.
     may_have_begun: Seq,
@@ -147,13 +148,12 @@ impl Disk {
     fn append(&mut self, append: &Append) -> Option<Appended> {
         let queue = self.queue(append.queue)?;
         if let Some(key) = &append.key {
-            queue
-                .keys
-                .retain(|(_, since)| append.accepted_at.duration_since(*since).unwrap_or_default() < KEY_LIFE);
-            if queue.keys.iter().any(|(known, _)| known == key) {
+            queue.forget_keys(append.accepted_at);
+            if queue.keys.contains_key(key) {
                 return Some(Appended::Known);
             }
-            queue.keys.push((key.clone(), append.accepted_at));
+            queue.keys.insert(key.clone(), append.accepted_at);
+            queue.keys_in_order.push_back(key.clone());
         }
         let stored = Stored {
             seq: queue.last.next(),
@@ -247,6 +247,17 @@ impl Disk {
 }
 
 impl Queue {
+    /// Forgets the keys that are old enough.
+    fn forget_keys(&mut self, now: SystemTime) {
+        let is_old = |since: &SystemTime| now.duration_since(*since).is_ok_and(|age| age >= KEYS_ARE_KEPT);
+        while let Some(oldest) = self.keys_in_order.front()
+            && self.keys.get(oldest).is_none_or(is_old)
+            && let Some(oldest) = self.keys_in_order.pop_front()
+        {
+            self.keys.remove(&oldest);
+        }
+    }
+
     fn take_quarantined(&mut self, seq: Seq) -> Option<Stored> {
         Some(self.quarantine.remove(&seq)?.2)
     }

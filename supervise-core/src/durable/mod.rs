@@ -38,6 +38,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use tokio::sync::oneshot;
+use std::time::Duration;
 
 pub use self::handle::Store;
 pub(crate) use self::inbox::{HandedOver, Held, Inbox, Receipt, Unavailable};
@@ -57,10 +58,14 @@ use crate::failure::{Failure, debug_in_one_line};
 
 /// A durable mailbox has not accepted a message. Rule [27.2](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.2).
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
+/// How long a store remembers a [key](crate::Request::key), from the acceptance of its message.
+/// Rule [27.2](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.2).
+pub const KEYS_ARE_KEPT: Duration = Duration::from_secs(600);
+
 #[non_exhaustive]
 pub enum AcceptError {
-    /// The store has no room: its disk is full. Nothing was stored.
-    #[error("the message was not accepted, because the store is full: {0}")]
+    /// The store takes no more messages: its disk or the mailbox is full, or its file was deleted. Nothing was stored.
+    #[error("the message was not accepted, because the store takes no more messages: {0}")]
     Full(Arc<str>),
     /// The actor has stopped, or its system is ending. Nothing was stored.
     #[error("the message was not accepted, because the actor has stopped")]

@@ -324,7 +324,7 @@ pub enum Appended {
 pub enum CommitError {
     /// The store has no room for the group's messages, or takes no more for another reason. Nothing was changed. A group without [`Change::Append`]
     /// still succeeds: the store keeps a reserve for it.
-    #[error("the message store is full: {0}")]
+    #[error("the message store takes no more messages: {0}")]
     Full(String),
     /// Nobody knows whether the group is durable. The store must be opened again.
     #[error("the message store failed: {0}")]

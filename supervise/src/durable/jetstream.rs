@@ -17,8 +17,8 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use supervise_core::durable::{
-    Appended, Arrived, Claim, CommitError, Group, MessageStore, Opened, Owner, Quarantined, QueueId, QueueRow,
-    Room, Seq, SharedQueues, StoreError, StoreErrorKind, StoreFuture, Stored,
+    Appended, Arrived, Claim, CommitError, Group, KEYS_ARE_KEPT, MessageStore, Opened, Owner, Quarantined,
+    QueueId, QueueRow, Room, Seq, SharedQueues, StoreError, StoreErrorKind, StoreFuture, Stored,
 };
 
 use self::names::Known;
@@ -28,8 +28,6 @@ use self::open::Open;
 const LEASE: Duration = Duration::from_secs(10);
 /// How long the server may take to accept.
 const ACCEPT_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long the server knows a key.
-const KEYS_ARE_KEPT: Duration = Duration::from_secs(600);
 
 /// A [`MessageStore`] on a NATS server with JetStream, for systems of the same name on many nodes.
 ///
@@ -112,9 +110,9 @@ impl JetStreamStore {
     }
 
     /// Sets how long a dead node still owns its queues. The default is 10 s. The first node that starts decides for all nodes, because
-    /// the server keeps the leases for that time.
+    /// the server keeps the leases for that time. A lease is at least 1 s long.
     pub fn lease(mut self, lease: Duration) -> Self {
-        self.lease = lease;
+        self.lease = lease.max(Duration::from_secs(1));
         self
     }
 

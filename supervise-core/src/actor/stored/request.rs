@@ -59,7 +59,17 @@ impl<A: Actor> ActorRef<A> {
     }
 
     fn tell_keyed(&self, message: A::Message, key: Option<String>) -> Result<(), SendError<A::Message>> {
-        match self.way(&message) {
+        let way = self.way(&message);
+        self.tell_on(way, message, key)
+    }
+
+    fn tell_on(
+        &self,
+        way: Result<Way, AcceptError>,
+        message: A::Message,
+        key: Option<String>,
+    ) -> Result<(), SendError<A::Message>> {
+        match way {
             Ok(Way::Transient) => self.push(message),
             Ok(Way::Stored(outlet, encoded)) => {
                 let order = HandOver { is_told: true, key, ..HandOver::new(self, outlet, encoded, message) };
@@ -79,8 +89,10 @@ impl<A: Actor> ActorRef<A> {
     /// Tells a durable actor a message with the slot of another one's asker.
     #[cold]
     pub(in crate::actor) fn reply_to_stored(&self, message: A::Message) {
-        if let Err(refused) = self.tell_stored(message) {
-            let why = refused.reason().into();
+        let way = self.way(&message);
+        let why = way.as_ref().err().filter(|why| **why != AcceptError::Stopped).cloned();
+        if let Err(refused) = self.tell_on(way, message, None) {
+            let why = why.map_or_else(|| refused.reason().into(), AskError::NotAccepted);
             drop_because(why, refused.into_message());
         }
     }

@@ -223,7 +223,7 @@ impl Writer {
                     drop(message.held.stored().and_then(Copied::into_asker));
                 }
                 Some(Appended::Full) => {
-                    message.refuse(&AcceptError::Full("it has no room for the message".into()));
+                    message.refuse(&AcceptError::Full("it has no room for this one".into()));
                 }
                 Some(Appended::TooLarge) => {
                     let text = "it is larger than the store takes";

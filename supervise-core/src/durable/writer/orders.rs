@@ -75,10 +75,13 @@ impl Writer {
 
     /// The error if a queue cannot be discarded.
     async fn refuses_discard(&mut self, queue: &str) -> Option<StoreError> {
-        match self.rows().await {
-            Ok(rows) => self.owned(&rows, &[queue]),
-            Err(error) => Some(error),
-        }
+        let rows = match self.rows().await {
+            Ok(rows) => rows,
+            Err(error) => return Some(error),
+        };
+        let is_unknown = || rows.iter().all(|row| row.name != queue);
+        let unknown = || StoreError::new(StoreErrorKind::Refused, format!("there is no queue `{queue}`"));
+        self.owned(&rows, &[queue]).or_else(|| is_unknown().then(unknown))
     }
 
     /// The queues, with the owners in this system.

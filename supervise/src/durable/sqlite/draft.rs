@@ -11,8 +11,6 @@ use super::queue::Queue;
 use super::rows::{HIGHEST_SEQ, MessageRow, encode_failures, row_number};
 use super::statements::{Confined, Statements};
 
-/// How long a key is remembered after its message has left the store, in milliseconds.
-pub(super) const KEYS_ARE_KEPT: i64 = 10 * 60 * 1000;
 /// How often keys are swept, in milliseconds.
 pub(super) const KEYS_ARE_SWEPT: i64 = 60 * 1000;
 /// How many bytes a message takes in the log in addition to its body.
@@ -73,6 +71,9 @@ impl<'e, 'c> Draft<'e, 'c> {
         let id = append.queue;
         // The runtime claims a queue before it appends, so this is a mistake in it; a message must not vanish.
         let Some(queue) = changed(&mut self.queues, self.before, id) else { return Err(Error::InvalidQuery) };
+        if queue.is_used_up() {
+            return Ok(Appended::Full);
+        }
         if let Some(key) = &append.key {
             if self.has_keys && self.statements.knows(id.0, key, self.now)? {
                 return Ok(Appended::Known);
@@ -158,7 +159,7 @@ impl<'e, 'c> Draft<'e, 'c> {
     }
 
     fn forget_later(&mut self, queue: QueueId, key: &str) -> Result<()> {
-        self.statements.remember(queue.0, key, Some(self.now.saturating_add(KEYS_ARE_KEPT)))
+        self.statements.forget_later(queue.0, key, self.now)
     }
 
     fn rename(&mut self, from: &str, to: &str) -> Result<()> {

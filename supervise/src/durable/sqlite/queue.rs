@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use supervise_core::durable::QueueId;
 
-use super::rows::{Sum, encode_numbers};
+use super::rows::{HIGHEST_SEQ, Sum, encode_numbers};
 
 /// The numbers of a queue: all from `first` up to `next` are in the table `message`, except those in `gone`. So a message that
 /// is missing is noticed.
@@ -44,6 +44,11 @@ impl Queue {
 
     pub(super) fn waiting(&self) -> u64 {
         self.next - self.first - self.gone.len() as u64
+    }
+
+    /// Whether there is no further number.
+    pub(super) fn is_used_up(&self) -> bool {
+        self.next > HIGHEST_SEQ
     }
 
     /// Takes the next number.

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use rusqlite::{Connection, OptionalExtension, Result};
 use supervise_core::durable::{Ended, Opened, QueueId, Seq, StoreError, StoreErrorKind};
 
-use super::draft::KEYS_ARE_KEPT;
 use super::engine::{Clock, Engine, checkpoint};
 use super::file::Place;
 use super::identity::Identity;
@@ -30,9 +29,9 @@ pub(super) struct Settings {
 /// The file, and the marks beside it, as the last process left them.
 struct Inventory<'a> {
     place: &'a Place,
+    accepts_damage: bool,
     /// As in [`Settings`].
     boot: &'a str,
-    accepts_damage: bool,
     meta: Meta,
     queues: BTreeMap<QueueId, Queue>,
     ended: Ended,
@@ -56,7 +55,8 @@ pub(super) fn recover<'c>(
     inventory.apply_deliveries()?;
 
     let Inventory { mut meta, queues, ended, found, missing, .. } = inventory;
-    let marks_failed = |error| place.error(StoreErrorKind::Broken, format_args!("its marks: {error}"));
+    let marks_failed =
+        |error| place.error(StoreErrorKind::Broken, format_args!("its `-marks` file cannot be used: {error}"));
     if found.is_none() {
         // Once the file says that it is open, it is incomplete without its marks.
         let marks = MarksFile::open(&place.marks(), meta.epoch + 1);
@@ -156,7 +156,7 @@ impl<'a> Inventory<'a> {
                 let named = Queue::new(QueueId(row.get(0)?), row.get(1)?);
                 let mut queue = Queue { first, next, begun, may_have_begun, ..named };
                 let gone: Vec<u8> = row.get(4)?;
-                let sum: i64 = row.get(6)?;
+                let sum: i64 = row.get(7)?;
                 // Only whole numbers are decoded: damaged runs might be endless.
                 let is_whole = queue.sum_with(&gone) == sum;
                 if is_whole {
@@ -330,7 +330,7 @@ fn write(
     for queue in queues.values() {
         let handled = (row_number(queue.id, 0), row_number(queue.id, queue.first - 1));
         for key in statements.keys_between(handled.0, handled.1)? {
-            statements.remember(queue.id.0, &key, Some(now.saturating_add(KEYS_ARE_KEPT)))?;
+            statements.forget_later(queue.id.0, &key, now)?;
         }
         statements.delete(handled.0, handled.1)?;
         if queue.next <= HIGHEST_SEQ {

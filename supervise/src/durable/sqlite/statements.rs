@@ -1,7 +1,7 @@
 //! What the store asks of SQLite, prepared once.
 
 use rusqlite::{Connection, OptionalExtension, Result, Row, Statement};
-use supervise_core::durable::Append;
+use supervise_core::durable::{Append, KEYS_ARE_KEPT};
 
 use super::marks::Found;
 use super::queue::Queue;
@@ -183,6 +183,12 @@ impl<'c> Statements<'c> {
     /// Remembers a key, until a time or for as long as its message is in the store.
     pub(super) fn remember(&mut self, queue: u32, key: &str, until: Option<i64>) -> Result<()> {
         self.put_key.execute((queue, key, until, sum_of_key(queue, key, until))).map(drop)
+    }
+
+    /// The message of a key has left the store, so the key is forgotten later.
+    pub(super) fn forget_later(&mut self, queue: u32, key: &str, now: i64) -> Result<()> {
+        let kept = i64::try_from(KEYS_ARE_KEPT.as_millis()).unwrap_or(i64::MAX);
+        self.remember(queue, key, Some(now.saturating_add(kept)))
     }
 
     pub(super) fn put_queue(&mut self, queue: &Queue) -> Result<()> {
