@@ -10,6 +10,7 @@ mod members;
 mod nodes;
 mod place;
 mod proxy;
+mod security;
 mod server;
 mod shared;
 mod storms;

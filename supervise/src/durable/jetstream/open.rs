@@ -56,6 +56,7 @@ pub(super) struct Settings {
 impl Open {
     pub(super) async fn connect(store: &JetStreamStore, system: &str) -> Result<Self> {
         let options = ConnectOptions::new().request_timeout(Some(store.accept_timeout));
+        let options = store.security.apply(options).await?;
         let client = options.connect(&store.url).await.map_err(broken)?;
         let mut context = jetstream::new(client.clone());
         context.set_timeout(store.accept_timeout);
