@@ -187,8 +187,12 @@ async fn quarantined(folder: &Path) -> Result<()> {
     for quarantined in intake::quarantine(folder).await? {
         let message = &quarantined.message;
         println!(
-            "{}  {}  {:?} after {} attempts",
-            quarantined.id, message.kind, quarantined.fate, message.attempts
+            "{}  {} {}  {:?} after {} attempts",
+            quarantined.id,
+            message.kind,
+            message.arguments(),
+            quarantined.fate,
+            message.attempts
         );
         for failure in &message.failures {
             println!("     {failure}");

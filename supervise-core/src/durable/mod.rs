@@ -10,9 +10,10 @@
 //! | `writer` | the one task that calls the store |
 //! | `inbox` | where everything for the writer arrives |
 //! | `outlet`, `ticket` | a claimed queue, and a stored message in memory, as actors see them |
-//! | `fields` | arguments as bytes |
+//! | `fields`, `arguments` | arguments as bytes, and as text |
 //! | `memory` | a store in memory, for tests |
 
+mod arguments;
 #[cfg(feature = "testkit")]
 mod check;
 pub(crate) mod fields;
@@ -32,6 +33,7 @@ pub mod suspects;
 pub(crate) mod ticket;
 mod writer;
 
+pub use self::arguments::Arguments;
 #[cfg(feature = "testkit")]
 pub use self::check::check;
 use std::future::Future;
@@ -98,6 +100,8 @@ pub(crate) enum News {
         name: Option<&'static str>,
         failures: Vec<Failure>,
     },
+    /// Messages wait in a queue that no actor owns.
+    Unowned { queue: Arc<str>, messages: u64 },
     /// Accepted messages are missing.
     Missing(Vec<(QueueId, Seq)>),
     /// The store has failed, or could not be opened.

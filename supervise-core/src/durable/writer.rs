@@ -20,6 +20,7 @@ mod outage;
 mod senders;
 mod share;
 mod standby;
+mod unowned;
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
@@ -77,6 +78,8 @@ pub(super) struct Writer {
     is_open: bool,
     /// When the writer next looks through the quarantines that have a limit of time.
     sweeps: Option<Instant>,
+    /// When the writer looks for queues without an owner, once.
+    looks: Option<Instant>,
     /// The numbers of queues to which this process sends without owning them, and how many messages each takes before the writer looks up
     /// again how full it is.
     numbers: HashMap<Arc<str>, (QueueId, u64)>,
@@ -131,6 +134,7 @@ impl Writer {
             late: VecDeque::new(),
             is_open: false,
             sweeps: None,
+            looks: None,
             numbers: HashMap::new(),
             standby: Standby::default(),
             closing: None,
@@ -144,6 +148,7 @@ impl Writer {
         let inbox = Arc::clone(&self.inbox);
         self.store.listen(Arc::new(move |queue, last| inbox.put(Input::Arrived { queue, last })));
         self.open().await;
+        self.looks = Some(Instant::now() + unowned::PATIENCE);
         while self.closing.is_none() {
             let mut inputs = std::mem::take(&mut self.late);
             inputs.append(&mut self.inbox.take(GROUP));
@@ -152,6 +157,7 @@ impl Writer {
             }
             self.claim_again().await;
             self.sweep().await;
+            self.look_for_owners().await;
             if inputs.is_empty() && !self.group.is_due(Instant::now()) {
                 self.wait().await;
                 continue;
@@ -170,7 +176,8 @@ impl Writer {
     /// Waits for the next input, or until it is time for something.
     async fn wait(&mut self) {
         let suspects = self.suspects.until().map(|until| self.began + until);
-        match [self.group.until(), suspects, self.standby.until(), self.sweeps].into_iter().flatten().min() {
+        let times = [self.group.until(), suspects, self.standby.until(), self.sweeps, self.looks];
+        match times.into_iter().flatten().min() {
             None => self.inbox.arrived(false).await,
             Some(until) => {
                 let _in_time =

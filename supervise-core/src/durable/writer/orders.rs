@@ -85,7 +85,7 @@ impl Writer {
     }
 
     /// The queues, with the owners in this system.
-    async fn rows(&mut self) -> Result<Vec<QueueRow>, StoreError> {
+    pub(super) async fn rows(&mut self) -> Result<Vec<QueueRow>, StoreError> {
         let mut rows = self.store.queues().await?;
         for row in &mut rows {
             if let Some(entry) = self.queues.values().find(|entry| entry.id == row.queue) {
