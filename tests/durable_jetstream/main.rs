@@ -117,10 +117,9 @@ async fn dur_42_another_node_goes_on_after_the_lease_in_order_and_the_head_is_ch
     drop(first);
     let claim = claims(&mut second).await.expect("the lease ends");
     assert_eq!((claim.handled, claim.waiting, claim.begun), (Seq(1), 4, Some(Seq(2))));
-    let mut second = Desk { store: second, queue };
     assert_eq!(claim.may_have_begun, Seq(5), "nobody knows which of them were handled since the last group");
+    let mut second = Desk { store: second, queue };
     assert_eq!(second.bodies().await, [2, 3, 4, 5]);
-}
     // It leaves before it has handled them.
     second.commit(vec![append(queue, 6, None)]).await.expect("the server runs");
     Box::new(second.store).close().await.expect("the server runs");
@@ -132,6 +131,7 @@ async fn dur_42_another_node_goes_on_after_the_lease_in_order_and_the_head_is_ch
     let (mut fourth, _) = opened(&server.url()).await;
     let shared = fourth.shared().expect("it can share queues").share("orders").await.expect("nobody has it");
     assert_eq!(shared.may_have_begun, Seq(5));
+}
 
 #[tokio::test]
 async fn dur_43_an_owner_that_was_stopped_for_longer_than_its_lease_begins_nothing_more() {

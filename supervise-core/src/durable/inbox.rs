@@ -253,12 +253,12 @@ impl Inbox {
         name: Arc<str>,
         owner: ActorPath,
         settings: DurableMailbox,
+        has_batches: bool,
     ) -> Result<Arc<Outlet>, Unavailable> {
         let shared = settings.shared;
         if shared && !self.can_share {
             return Err(Unavailable::NotShared);
         }
-        has_batches: bool,
         let number = self.next_number();
         let mut state = self.state();
         let owners = state.owners.entry(Arc::clone(&name)).or_default();

@@ -38,7 +38,7 @@ struct Disk {
     is_dirty: bool,
     /// The machine has stopped since it was opened.
     lost_power: bool,
-    /// How many processes have opened the store. Names the one that has it open.
+    /// How many processes have opened the store. Identifies the process that has it open.
     process: u64,
 }
 
@@ -262,7 +262,7 @@ impl Queue {
         Some(self.quarantine.remove(&seq)?.2)
     }
 
-    /// Nobody holds messages any more, and nobody is charged.
+    /// Takes all messages from their holders without charging a crash.
     fn free_all(&mut self) {
         let members: Vec<u64> = self.shares.members().keys().copied().collect();
         for member in &members {
@@ -270,7 +270,7 @@ impl Queue {
         }
     }
 
-    /// Processes that shared the queue and have died are charged. Returns whether there were any: then the mark says nothing.
+    /// Charges a crash to the messages that dead processes held. Returns whether there were any; if so, the mark is meaningless.
     fn bury(&mut self, process: u64) -> bool {
         let dead: Vec<u64> = self.shares.members().keys().copied().filter(|member| *member != process).collect();
         for member in &dead {
@@ -279,7 +279,7 @@ impl Queue {
         !dead.is_empty()
     }
 
-    /// The message as it is delivered: a process may have died while it held it.
+    /// The message as it is delivered, with the crashes charged while the queue was shared.
     fn delivered(&self, stored: &Stored) -> Stored {
         let crashes = stored.crashes.max(self.shares.crashes(stored.seq));
         Stored { crashes, ..stored.clone() }
@@ -297,7 +297,7 @@ impl Queue {
     }
 }
 
-/// Notes in memory.
+/// Marks kept in memory.
 struct InMemory(Arc<Mutex<Disk>>);
 
 impl InMemory {
@@ -338,6 +338,14 @@ impl MessageStore for MemoryStore {
             (true, false) => Ended::ProcessDied,
             (false, false) => Ended::Cleanly,
         };
+        for queue in disk.queues.values_mut() {
+            let may_have_begun = match ended {
+                Ended::MachineStopped => queue.last,
+                Ended::ProcessDied => queue.mark.begun.unwrap_or_default(),
+                Ended::Cleanly => Seq(0),
+            };
+            queue.may_have_begun = queue.may_have_begun.max(may_have_begun);
+        }
         (disk.is_dirty, disk.lost_power) = (true, false);
         disk.process += u64::from(!own);
         drop(disk);
@@ -347,14 +355,6 @@ impl MessageStore for MemoryStore {
     }
 
     fn claim<'a>(&'a mut self, queue: &'a str) -> StoreFuture<'a, Result<Claim, StoreError>> {
-        for queue in disk.queues.values_mut() {
-            let may_have_begun = match ended {
-                Ended::MachineStopped => queue.last,
-                Ended::ProcessDied => queue.mark.begun.unwrap_or_default(),
-                Ended::Cleanly => Seq(0),
-            };
-            queue.may_have_begun = queue.may_have_begun.max(may_have_begun);
-        }
         let mut disk = self.disk();
         let process = disk.process;
         let id = disk.id(queue).unwrap_or_else(|| disk.create(queue));
@@ -378,6 +378,7 @@ impl MessageStore for MemoryStore {
             last: queue.last,
             handled: mark.handled,
             begun,
+            may_have_begun: queue.may_have_begun,
             fence: queue.fence,
             was_ours: true,
         }))
@@ -387,7 +388,6 @@ impl MessageStore for MemoryStore {
         let mut disk = self.disk();
         let mut appended = Vec::new();
         let changed = group.changes.iter().try_for_each(|change| disk.change(change, &mut appended));
-            may_have_begun: queue.may_have_begun,
         drop(disk);
         ready(changed.map(|()| appended))
     }
@@ -452,7 +452,7 @@ impl MessageStore for MemoryStore {
     fn close(self: Box<Self>) -> StoreFuture<'static, Result<(), StoreError>> {
         let mut disk = self.disk();
         if !self.is_owner(&disk) {
-            return ready(Err(StoreError::new(StoreErrorKind::Broken, "it is not open")));
+            return ready(Err(StoreError::new(StoreErrorKind::Broken, "the store is not open")));
         }
         disk.is_dirty = false;
         for queue in disk.queues.values_mut() {

@@ -38,9 +38,9 @@ pub use self::arguments::Arguments;
 pub use self::check::check;
 use std::future::Future;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::oneshot;
-use std::time::Duration;
 
 pub use self::handle::Store;
 pub(crate) use self::inbox::{HandedOver, Held, Inbox, Receipt, Unavailable};
@@ -58,12 +58,12 @@ pub(crate) use self::ticket::Ticket;
 use crate::base::ActorPath;
 use crate::failure::{Failure, debug_in_one_line};
 
-/// A durable mailbox has not accepted a message. Rule [27.2](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.2).
-#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 /// How long a store remembers a [key](crate::Request::key), from the acceptance of its message.
 /// Rule [27.2](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.2).
 pub const KEYS_ARE_KEPT: Duration = Duration::from_secs(600);
 
+/// A durable mailbox has not accepted a message. Rule [27.2](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.2).
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AcceptError {
     /// The store takes no more messages: its disk or the mailbox is full, or its file was deleted. Nothing was stored.

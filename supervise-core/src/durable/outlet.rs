@@ -333,7 +333,7 @@ impl Outlet {
         Some(claimed)
     }
 
-    /// What an earlier process had begun has been charged, and is not charged for the same death again.
+    /// What an earlier process had begun has been charged; the same death must not charge it again.
     pub(super) fn has_charged(&self) {
         if !self.marked.load(Ordering::Relaxed) {
             self.marked.store(true, Ordering::Relaxed);
@@ -352,7 +352,7 @@ impl Outlet {
         is_ours
     }
 
-    /// The store knows it. The owner must be woken, and says what it does then.
+    /// The store knows it. The caller must wake the owner.
     pub(super) fn paid(&self) {
         self.owed.fetch_sub(1, Ordering::Release);
     }

@@ -7,8 +7,8 @@
 //!                              └────────────────────────────┘
 //! ```
 //!
-//! The cursor stands behind the last message that was pushed. Behind it is the backlog, which is one number, however many
-//! messages it has. Before it, only the open messages are remembered: all others have ended.
+//! The cursor is the last message that was pushed. The messages after it are the backlog, which is one number, however many
+//! messages it has. Of those before it, only the open ones are remembered: all others have ended.
 //!
 //! A queue that is shared with others has no cursor: the store says which messages belong to this process.
 //!
@@ -43,15 +43,15 @@ pub struct Queue {
     open: BTreeSet<Seq>,
     /// The messages that were given back. A subset of `open`.
     back: BTreeSet<Seq>,
-    /// The message that may be pushed only when no other suspect is tried.
+    /// The message that may be pushed only while no other suspect is being tried.
     held: Option<Seq>,
-    /// A control stands behind this message, and takes its place before anything else is pushed.
+    /// A control follows this message. Nothing later is pushed before the control.
     barrier: Option<Seq>,
     /// No message is pushed any more.
     released: bool,
     /// If the queue is shared: whether the store may have messages for this owner.
     shared: Option<bool>,
-    /// This owner of a shared queue has room for a suspect, which it may not try yet.
+    /// This owner of a shared queue has room for a suspect but may not try one yet.
     waits: bool,
     /// The messages of a shared queue that have ended, and that the store still has.
     ended: BTreeSet<Seq>,
@@ -88,14 +88,14 @@ pub enum Fed {
 /// A request for a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wanted {
-    /// The page begins behind this message.
+    /// The page begins after this message.
     pub after: Seq,
     /// How many messages it may have.
     pub messages: usize,
 }
 
 impl Queue {
-    /// A queue that was just claimed. `begun` is the message whose handler had been begun when its last owner died.
+    /// A queue that was just claimed. `begun` is the message whose handler was running when the last owner died.
     pub fn claimed(
         window: usize,
         crashes: u32,
@@ -151,9 +151,9 @@ impl Queue {
         }
     }
 
-    /// The store has assigned the number `last` in this queue. Returns how many messages it has stored of which this process does not know:
-    /// the store failed before it reported them, or another process has put them there.
-    pub fn grown(&mut self, last: Seq) -> u64 {
+    /// The store has assigned the number `last` in this queue. Returns how many stored messages this process did not know of: the store failed
+    /// before it reported them, or another process has put them there.
+    pub fn note_assigned(&mut self, last: Seq) -> u64 {
         self.look();
         let unknown = last.0.saturating_sub(self.last.0);
         self.last = self.last.max(last);
@@ -161,19 +161,22 @@ impl Queue {
     }
 
     /// A message was stored. Returns whether it goes into the lane as it is. If not, it is read again in its turn.
+    #[must_use]
     pub fn committed(&mut self, seq: Seq) -> bool {
         if self.shared.is_some() {
             // The store decides to whom it belongs.
-            self.grown(seq);
+            self.note_assigned(seq);
             return false;
         }
         // This does not hold if another process has put messages before it.
-        let is_next = self.cursor == self.last && seq <= self.last.next();
-        let is_next = is_next && self.back.is_empty() && self.held.is_none();
-        let is_next = is_next && self.barrier.is_none();
+        let is_next = self.cursor == self.last
+            && seq <= self.last.next()
+            && self.back.is_empty()
+            && self.held.is_none()
+            && self.barrier.is_none();
         self.last = self.last.max(seq);
         if !is_next || self.released || self.open.len() >= self.window {
-            // It is read in its turn, also if its number was thought to be a gap.
+            // It is read in its turn, even if its number was taken for a gap.
             self.cursor = self.cursor.min(Seq(seq.0 - 1));
             return false;
         }
@@ -183,7 +186,7 @@ impl Queue {
     }
 
     /// The store has a message of this number that was not committed here: a retry.
-    pub fn grew(&mut self, seq: Seq) {
+    pub fn note_retried(&mut self, seq: Seq) {
         self.last = self.last.max(seq);
     }
 
@@ -202,7 +205,7 @@ impl Queue {
         self.room().map(|messages| Wanted { after, messages })
     }
 
-    /// How many messages there is room for, if a page is worth its call: half a window.
+    /// The room for messages. `None` below half a window, when a page is not worth a call.
     fn room(&self) -> Option<usize> {
         let room = self.window.saturating_sub(self.in_hand());
         (room >= (self.window / 2).max(1)).then_some(room)
@@ -211,10 +214,10 @@ impl Queue {
     /// The page that was [wanted](Self::wants) is here. `is_free` says whether a suspect may be tried now.
     pub fn page(&mut self, wanted: Wanted, page: &[Seen], mut is_free: bool) -> Vec<Fed> {
         let mut fed = Vec::new();
+        let mut charges = false;
         let last = self.last;
         if self.back.first().is_some_and(|first| *first <= wanted.after) {
             // A message was given back while the page was read. It comes before the page.
-        let mut charges = false;
             return fed;
         }
         if page.is_empty() {
@@ -309,7 +312,7 @@ impl Queue {
         let has_room = self.room().is_some();
         self.waits = has_suspects && has_room;
         self.shared = Some(has_more || has_suspects && !has_room);
-        // It came instead of a suspect that can be tried.
+        // It took the place of a suspect that could be tried, so ask again.
         if fed.iter().any(|fed| matches!(fed, Fed::Crashed(_))) {
             self.look();
         }
@@ -331,14 +334,14 @@ impl Queue {
         self.ended.remove(&seq);
     }
 
-    /// The suspect that this queue waits with may be tried.
+    /// The suspect that this queue holds back may be tried.
     pub fn let_in(&mut self) {
         self.held = None;
         self.waits = false;
         self.look();
     }
 
-    /// Whether it waits with a suspect.
+    /// Whether it holds back a suspect.
     pub fn is_held(&self) -> bool {
         self.held.is_some() || self.waits
     }
@@ -351,7 +354,7 @@ impl Queue {
         self.back.remove(&seq);
     }
 
-    /// A message was dropped without an end.
+    /// A message was dropped before it was handled or quarantined.
     pub fn give_back(&mut self, seq: Seq) {
         if self.open.contains(&seq) {
             self.back.insert(seq);
@@ -359,7 +362,7 @@ impl Queue {
         }
     }
 
-    /// Ends the pushing of messages.
+    /// Stops pushing messages.
     pub fn release(&mut self) {
         self.released = true;
     }
@@ -380,7 +383,7 @@ impl Queue {
         }
     }
 
-    /// From now on, nothing behind `barrier` is pushed. A shared queue has no order, and so no barrier.
+    /// From now on, nothing after `barrier` is pushed. A shared queue has no order, and so no barrier.
     pub fn stop_at(&mut self, barrier: Option<Seq>) {
         self.barrier = barrier.filter(|_| self.shared.is_none());
     }

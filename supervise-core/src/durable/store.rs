@@ -1,4 +1,4 @@
-//! What an engine must do that keeps the messages of durable mailboxes.
+//! What an engine that keeps the messages of durable mailboxes must do.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -84,12 +84,12 @@ pub trait SharedQueues: Send {
     fn share<'a>(&'a mut self, queue: &'a str) -> StoreFuture<'a, Result<Claim, StoreError>>;
 
     /// Gives messages of a queue to this process. Until they have left the queue, or the process leaves it or dies, no other process gets
-    /// them. All messages that a process held when it died are charged one crash, and so is the message that was under way when a process died
-    /// that owned the queue alone.
+    /// them. All messages that a process held when it died are charged one crash, and so is the message that a sole owner was handling when it
+    /// died.
     ///
-    /// Returns one message that has crashes, if `may_try` says so and there is one, then what the process holds and does not have `in_hand`, and
-    /// then messages that nobody holds. `room` counts messages only. If it has room for 0, nothing is given, and the rest of the answer is
-    /// true. Fails with [`StoreErrorKind::Claimed`] if the process is not an owner any more.
+    /// Returns one message that has crashes, if `may_try` is true and there is one, then what the process holds and does not have `in_hand`, and
+    /// then messages that nobody holds. `room` counts messages only. If it has room for 0, no messages are given; the other fields
+    /// are valid. Fails with [`StoreErrorKind::Claimed`] if the process is not an owner any more.
     fn take<'a>(
         &'a mut self,
         queue: QueueId,
@@ -108,7 +108,7 @@ pub struct Taken {
     pub passed: Seq,
     /// Whether the process could take more at once, if it has room.
     pub has_more: bool,
-    /// Whether messages wait that have crashes, and that nobody tries.
+    /// Whether suspects wait that nobody is trying.
     pub has_suspects: bool,
     /// How many messages are in the queue, including those that are held.
     pub waiting: u64,
@@ -227,16 +227,16 @@ pub struct Claim {
     /// All messages up to and including this one have been handled, if the marks are true. Some of them may still be in the
     /// store.
     pub handled: Seq,
-    /// The message whose handler had been begun when the last owner ended uncleanly.
+    /// The message whose handler was running when the last owner died. If that was a batch, it is the last message of the batch.
     pub begun: Option<Seq>,
+    /// Messages up to this one may have been begun by a process that died: the store cannot rule it out. Also after later
+    /// processes have ended cleanly.
+    pub may_have_begun: Seq,
     /// Grows with each owner of the queue.
     pub fence: u64,
     /// Whether no other process has owned the queue since this one claimed it last. If another one has, what this process remembers about
     /// its messages is not true any more.
     pub was_ours: bool,
-    /// Messages up to this one may have been begun by a process that died: the store cannot rule it out. Also after later
-    /// processes have ended cleanly.
-    pub may_have_begun: Seq,
 }
 
 /// Changes that become durable together.

@@ -357,6 +357,8 @@ impl Writer {
                 claim.waiting > 0,
             )
         };
+        let queue = if outlet.has_batches { queue.of_batches() } else { queue };
+        let mut queue = queue.with_doubts(claim.may_have_begun);
         {
             let mut before = outlet.queue();
             if before.is_released() {
@@ -364,8 +366,6 @@ impl Writer {
                 queue.release();
             }
             *before = queue;
-        let queue = if outlet.has_batches { queue.of_batches() } else { queue };
-        let mut queue = queue.with_doubts(claim.may_have_begun);
         }
         outlet.set_claimed(Claimed { queue: claim.queue, fence: claim.fence, marks });
         if settings.shared {
@@ -401,7 +401,7 @@ impl Writer {
             }
         }
         let Some(entry) = self.queues.get(&term) else { return };
-        let unknown = entry.outlet.queue().grown(last);
+        let unknown = entry.outlet.queue().note_assigned(last);
         if unknown > 0 {
             entry.outlet.set_waiting(unknown);
             self.hungry.insert(entry.outlet.term());

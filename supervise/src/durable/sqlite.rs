@@ -135,7 +135,9 @@ impl SqliteStore {
         let thread = std::thread::Builder::new().name("supervise-store".to_owned()).spawn(work);
         match thread {
             Ok(thread) => Ok(Worker { jobs, thread }),
-            Err(error) => Err(self.place.error(StoreErrorKind::Broken, format_args!("it has no thread: {error}"))),
+            Err(error) => Err(self
+                .place
+                .error(StoreErrorKind::Broken, format_args!("its thread could not be started: {error}"))),
         }
     }
 
@@ -156,7 +158,7 @@ impl SqliteStore {
     }
 
     fn gone(&self) -> StoreError {
-        self.place.error(StoreErrorKind::Broken, "it is not open")
+        self.place.error(StoreErrorKind::Broken, "the store is not open")
     }
 }
 
@@ -237,7 +239,7 @@ impl fmt::Debug for SqliteStore {
     }
 }
 
-/// Called on the thread when the store is closed and its file is free again.
+/// What the thread does when the store is closed and its file is free.
 enum After {
     Refused(OpenAnswer, StoreError),
     OpenAgain(OpenAnswer),

@@ -70,7 +70,7 @@ fn what_is_given_back_while_a_page_is_read_comes_before_the_page() {
 fn a_retried_message_is_read_in_its_turn() {
     let mut queue = fresh(1);
     assert!(queue.committed(Seq(1)));
-    queue.grew(Seq(2));
+    queue.note_retried(Seq(2));
     assert!(!queue.committed(Seq(3)), "2 comes first");
     queue.end(Seq(1));
     assert_eq!(queue.handled(), Seq(1));

@@ -47,7 +47,7 @@ impl Writer {
             Err(error) => return self.outage(error.to_string()).await,
         };
         if let (Some(retried), Some(entry)) = (page.first(), self.queues.get(&number)) {
-            entry.outlet.queue().grew(retried.seq);
+            entry.outlet.queue().note_retried(retried.seq);
             entry.outlet.set_waiting(1);
             self.hungry.insert(number);
         }

@@ -40,7 +40,7 @@ impl Writer {
                     continue;
                 }
                 Ok(claim) => {
-                    let unknown = outlet.queue().grown(claim.last);
+                    let unknown = outlet.queue().note_assigned(claim.last);
                     outlet.set_waiting(unknown);
                     if let Some(entry) = self.queues.get_mut(&number) {
                         entry.id = claim.queue;

@@ -82,7 +82,7 @@ impl Writer {
         let term = owner.term();
         if self.queues.contains_key(&term) {
             // The message has its room already.
-            let _counted = owner.queue().grown(seq);
+            let _counted = owner.queue().note_assigned(seq);
             self.hungry.insert(term);
             if owner.settings.shared
                 && let Some(id) = self.queues.get(&term).map(|entry| entry.id)

@@ -35,7 +35,7 @@ impl Open {
     pub(super) async fn claim(&mut self, name: &str) -> Result<Claim> {
         let id = self.queue_named(name).await?;
         let state = self.stream_state(id).await?;
-        self.is_complete(id, &state)?;
+        self.check_complete(id, &state)?;
         let lease = self.take_lease(id, name).await?;
         let before = self.last(&self.state, &of_owner(id)).await?;
         let own = self.settings.token.as_bytes();
@@ -63,7 +63,7 @@ impl Open {
         }
         // These are the messages that the last owner has left there.
         let state = self.stream_state(id).await?;
-        self.is_complete(id, &state)?;
+        self.check_complete(id, &state)?;
         let mut first = if state.messages == 0 { state.last_sequence + 1 } else { state.first_sequence };
         let queue = self.queues.get_mut(&id).ok_or_else(|| broken("the queue is gone"))?;
         let claimed = Claimed { first, last: state.last_sequence, messages: state.messages };

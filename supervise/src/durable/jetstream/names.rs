@@ -164,7 +164,7 @@ impl Open {
 
     /// The queue of this name. It is created if there is none.
     pub(super) async fn queue_named(&mut self, name: &str) -> Result<QueueId> {
-        self.is_not_lost(name).await?;
+        self.check_known(name).await?;
         // In most cases nothing has changed.
         if let Some(id) = self.by_name(name)
             && let Some((now, _)) = self.last(&self.state, &format!("state.queue.{}", id.0)).await?
@@ -185,8 +185,8 @@ impl Open {
         }
     }
 
-    /// The error if the server does not know a queue of this name that it has known.
-    async fn is_not_lost(&mut self, name: &str) -> Result<()> {
+    /// The error if the server no longer knows a queue of this name.
+    async fn check_known(&mut self, name: &str) -> Result<()> {
         let known: Vec<QueueId> =
             self.known.iter().filter(|(_, known)| known.name == name).map(|(id, _)| *id).collect();
         for id in known {
@@ -201,13 +201,13 @@ impl Open {
     }
 
     /// Notes that the server has assigned a number in a queue. Returns an error if the server has assigned that number before.
-    pub(super) fn has_given(&mut self, id: QueueId, seq: u64) -> Result<()> {
+    pub(super) fn note_assigned(&mut self, id: QueueId, seq: u64) -> Result<()> {
         let Some(queue) = self.queues.get(&id) else { return Ok(()) };
         let known = self.known.entry(id).or_default();
         known.name.clone_from(&queue.name);
         if seq <= known.last {
             return Err(broken(format!(
-                "the server has an older disk: it gives the number {seq} in the queue {} again",
+                "the server's disk is older than what it has acknowledged: it assigns the number {seq} in the queue {} again",
                 known.name
             )));
         }
@@ -216,7 +216,7 @@ impl Open {
     }
 
     /// The error if a queue has fewer messages than the server has acknowledged.
-    pub(super) fn is_complete(&mut self, id: QueueId, state: &stream::State) -> Result<()> {
+    pub(super) fn check_complete(&mut self, id: QueueId, state: &stream::State) -> Result<()> {
         let Some(queue) = self.queues.get(&id) else { return Ok(()) };
         let known = self.known.entry(id).or_default();
         known.name.clone_from(&queue.name);
@@ -234,7 +234,7 @@ impl Open {
     }
 
     /// The error if somebody has deleted messages of a queue that this process owns.
-    pub(super) async fn is_untouched(&mut self, id: QueueId) -> Result<()> {
+    pub(super) async fn check_untouched(&mut self, id: QueueId) -> Result<()> {
         let state = self.stream_state(id).await?;
         let Some(owned) = self.queues.get(&id).and_then(|queue| queue.owned.as_ref()) else { return Ok(()) };
         match owned.lost(&state) {
@@ -242,13 +242,13 @@ impl Open {
             lost => {
                 let numbers = (owned.first..state.first_sequence).filter(|number| !owned.gone.contains(number));
                 let numbers = numbers.take(NAMED).collect();
-                Err(self.has_lost(id, lost, numbers))
+                Err(self.note_lost(id, lost, numbers))
             }
         }
     }
 
     /// Somebody has deleted accepted messages. The event of rule 27.14 names these numbers when the store is open again.
-    pub(super) fn has_lost(&mut self, id: QueueId, lost: u64, numbers: Vec<u64>) -> StoreError {
+    pub(super) fn note_lost(&mut self, id: QueueId, lost: u64, numbers: Vec<u64>) -> StoreError {
         let known = self.known.entry(id).or_default();
         known.lost = numbers;
         let name = self.queues.get(&id).map_or("", |queue| queue.name.as_str());
@@ -264,7 +264,6 @@ impl Open {
             }
             self.discard(taken).await?;
         }
-        self.forget(&self.state, &of_begun(id)).await?;
         self.put(&format!("state.queue.{}", from.0), Bytes::copy_from_slice(to.as_bytes())).await?;
         if let Some(queue) = self.queues.get_mut(&from) {
             to.clone_into(&mut queue.name);
@@ -276,6 +275,7 @@ impl Open {
         self.put(&format!("state.queue.{}", id.0), Bytes::new()).await?;
         self.forget(&self.state, &format!("state.charge.{}.*", id.0)).await?;
         self.forget(&self.state, &of_shared(id)).await?;
+        self.forget(&self.state, &of_begun(id)).await?;
         self.forget(&self.quarantine, &format!("quarantine.{}.*", id.0)).await?;
         self.queues.remove(&id);
         self.known.remove(&id);

@@ -84,8 +84,8 @@ impl Open {
             token: store.token.clone(),
             arrived: store.arrived.clone(),
         };
-        let notices = match &settings.arrived {
         let leases: Arc<Leases> = Arc::default();
+        let notices = match &settings.arrived {
             Some(arrived) => {
                 let hearing = Hearing {
                     context: context.clone(),
@@ -178,7 +178,6 @@ impl Open {
     }
 }
 
-/// Listens for what other nodes put into queues, until it is dropped. A node that puts a message into a queue that it does not own announces it.
 /// Opens a stream, which is created if there is none.
 ///
 /// If several nodes create it at the same time, the server may tell one of them that the subjects overlap with those of an existing
@@ -195,13 +194,14 @@ pub(super) async fn open_stream(context: &Context, config: stream::Config) -> Re
     opened.map_err(broken)
 }
 
+/// Listens for what other nodes put into queues, until it is dropped. A node that puts a message into a queue that it does not own announces it.
 struct Notices(AbortHandle);
 
 impl Notices {
     async fn hear(client: &Client, system: &str, mut hearing: Hearing) -> Result<Self> {
         let mut heard = client.subscribe(format!("sv.{system}.notice.*")).await.map_err(broken)?;
-        let hearing = tokio::spawn(async move {
         let system = system.to_owned();
+        let hearing = tokio::spawn(async move {
             while let Some(notice) = heard.next().await {
                 let queue = last_number(&notice.subject).and_then(|number| u32::try_from(number).ok());
                 let last = std::str::from_utf8(&notice.payload).ok().and_then(|text| text.parse().ok());
@@ -214,7 +214,6 @@ impl Notices {
     }
 }
 
-impl Drop for Notices {
 /// Who is told of a notice.
 struct Hearing {
     context: Context,
@@ -240,6 +239,7 @@ impl Hearing {
     }
 }
 
+impl Drop for Notices {
     fn drop(&mut self) {
         self.0.abort();
     }

@@ -46,7 +46,7 @@ impl Open {
         let subject = self.subject(&format!("q.{}", id.queue.0));
         let ack = self.context.send_publish(subject, message).await.map_err(broken)?.await.map_err(broken)?;
         if !ack.duplicate {
-            self.has_given(id.queue, ack.sequence)?;
+            self.note_assigned(id.queue, ack.sequence)?;
         }
         self.forget(&self.quarantine, &of_quarantine(id)).await?;
         // The queue may belong to another node.

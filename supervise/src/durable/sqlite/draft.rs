@@ -123,12 +123,12 @@ impl<'e, 'c> Draft<'e, 'c> {
     }
 
     fn retry(&mut self, id: MessageId) -> Result<()> {
-        let Some(confined) = self.take_confined(id)? else { return Ok(()) };
         // A queue without further numbers has no place for it, so it stays in quarantine.
         let queue = changed(&mut self.queues, self.before, id.queue);
         if queue.is_none_or(|queue| queue.is_used_up()) {
             return Ok(());
         }
+        let Some(confined) = self.take_confined(id)? else { return Ok(()) };
         let Some(queue) = changed(&mut self.queues, self.before, id.queue) else { return Ok(()) };
         let row = row_number(id.queue, queue.append());
         self.bytes += confined.message.body.len() as u64 + BYTES_OF_A_MESSAGE;

@@ -322,7 +322,9 @@ impl Engine<'_> {
         closed.map_err(|error| self.place.failed(&error))?;
         self.marks.committed(meta.last_commit);
         let synced = self.marks.sync();
-        synced.map_err(|error| self.place.error(StoreErrorKind::Broken, format_args!("its marks: {error}")))
+        synced.map_err(|error| {
+            self.place.error(StoreErrorKind::Broken, format_args!("its `-marks` file cannot be used: {error}"))
+        })
     }
 }
 

@@ -93,7 +93,9 @@ impl Place {
                 return Err(self.error(StoreErrorKind::Damaged, text));
             }
             let removed = std::fs::remove_file(self.marks());
-            removed.map_err(|error| self.error(StoreErrorKind::Broken, format_args!("its marks: {error}")))?;
+            removed.map_err(|error| {
+                self.error(StoreErrorKind::Broken, format_args!("its `-marks` file cannot be used: {error}"))
+            })?;
         }
         prepare(&connection, tables == 0).map_err(|error| self.failed(&error))?;
         if tables == 0 {

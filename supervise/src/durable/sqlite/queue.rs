@@ -108,12 +108,12 @@ impl Queue {
             .number(self.next.cast_signed())
             .bytes(gone)
             .number(self.begun.map_or(-1, u64::cast_signed))
+            .number(self.may_have_begun.cast_signed())
             .end()
     }
 }
 
 #[cfg(test)]
-            .number(self.may_have_begun.cast_signed())
 mod tests {
     use super::*;
 

@@ -51,8 +51,8 @@ pub(super) fn recover<'c>(
     })?;
     let mut inventory = Inventory::take(place, settings.accepts_damage, connection, found, &settings.boot)?;
     inventory.compare_commits()?;
-    inventory.note_doubts();
     inventory.apply_deliveries()?;
+    inventory.note_doubts();
 
     let Inventory { mut meta, queues, ended, found, missing, .. } = inventory;
     let marks_failed =
