@@ -92,7 +92,8 @@ impl Open {
         let last = if died { self.stream_state(id).await?.last_sequence } else { 0 };
         loop {
             let known = self.last(&self.state, &of_begun(id)).await?;
-            let (known, revision) = known.map_or((0, 0), |(payload, revision)| (decode_number(&payload), revision));
+            let (known, revision) =
+                known.map_or((0, 0), |(payload, revision)| (decode_number(&payload), revision));
             if last <= known {
                 return Ok(Seq(known));
             }
