@@ -177,7 +177,9 @@ struct Lingering {
 impl Lingering {
     #[handler(batch = 64, linger = "5s")]
     fn insert(&mut self, numbers: Vec<u32>) {
-        numbers.into_iter().for_each(|number| self.world.note(number));
+        for number in numbers {
+            self.world.note(number);
+        }
     }
 
     #[handler(transient)]

@@ -92,7 +92,7 @@ impl Bulk {
         let kills = numbers.contains(&3);
         self.log.lock().expect("nobody panics with it").push((numbers, after_crash));
         if kills {
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     }
 }

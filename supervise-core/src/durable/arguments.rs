@@ -185,8 +185,8 @@ mod tests {
             shown(&(Size::Small, Size::Other { width: 1.5 }, f64::NAN)),
             r#"["Small", {"Other": {"width": 1.5}}, null]"#
         );
-        assert_eq!(shown(&(Vec::<u8>::new(), BTreeMap::from([(1, ())]))), "[[], {1: null}]");
+        assert_eq!(shown(&(Vec::<u8>::new(), BTreeMap::from([(1, None::<u8>)]))), "[[], {1: null}]");
         assert_eq!(Arguments(&[0x81, 0xa1]).to_string(), "2 bytes that cannot be read");
-        assert_eq!(Arguments(&[0x91; 1_000_000]).to_string(), "1000000 bytes that cannot be read");
+        assert_eq!(Arguments(&vec![0x91; 1_000_000]).to_string(), "1000000 bytes that cannot be read");
     }
 }

@@ -214,7 +214,7 @@ impl Queue {
     /// The page that was [wanted](Self::wants) is here. `is_free` says whether a suspect may be tried now.
     pub fn page(&mut self, wanted: Wanted, page: &[Seen], mut is_free: bool) -> Vec<Fed> {
         let mut fed = Vec::new();
-        let mut charges = false;
+        let mut is_charging = false;
         let last = self.last;
         if self.back.first().is_some_and(|first| *first <= wanted.after) {
             // A message was given back while the page was read. It comes before the page.
@@ -251,11 +251,11 @@ impl Queue {
             let is_bad = seen.is_damaged || charged >= self.crashes;
             if was_under_way && !is_bad {
                 self.has_charged(seq);
-                charges = true;
+                is_charging = true;
                 fed.push(Fed::Charge(seq));
                 continue;
             }
-            if charges {
+            if is_charging {
                 // What is charged is read again when that is durable, and so is everything after it.
                 break;
             }

@@ -206,7 +206,7 @@ impl World {
                     }
                     self.has_charged(at);
                 }
-                Change::Release => {}
+                Change::Release => disk.begun = None,
             }
         }
         for at in concerned {
@@ -368,7 +368,9 @@ impl World {
             owner.queue.give_back(seq);
             self.over(at, seq);
         }
-        (self.disks[at].begun, self.disks[at].handled) = (None, owner.queue.handled());
+        if !self.owes(at) {
+            (self.disks[at].begun, self.disks[at].handled) = (None, owner.queue.handled());
+        }
         self.group.push((at, Change::Release));
         if let Some(next) = self.suspects.forget(at) {
             self.let_in(next);
