@@ -201,7 +201,8 @@ async fn quarantined(folder: &Path) -> Result<()> {
     for quarantined in intake::quarantine(folder).await? {
         let message = &quarantined.message;
         let (id, kind, attempts) = (quarantined.id, &message.kind, message.attempts);
-        say(&format!("{id}  {kind}: {:?}, attempts: {attempts}", quarantined.fate));
+        let arguments = message.arguments();
+        say(&format!("{id}  {kind} {arguments}: {:?}, attempts: {attempts}", quarantined.fate));
         for failure in &message.failures {
             say(&format!("     {failure}"));
         }

@@ -85,6 +85,29 @@ async fn dur_34_an_ask_beyond_the_window_is_answered_in_its_turn(system: &TestSy
     assert!(world.begun().into_iter().eq(0..=51), "it is handled although its asker has gone");
 }
 
+/// Has messages whose bodies are one byte long.
+#[actor(mailbox = durable)]
+struct Bell;
+
+#[actor]
+impl Bell {
+    #[handler]
+    fn ring(&mut self) {}
+}
+
+/// Rule 27.17.
+#[supervise::test]
+async fn messages_without_arguments_on_their_way_to_the_store_take_8_mb_at_most(system: &TestSystem) {
+    let bell = system.spawn("bell", || Bell).expect("the name is free");
+    system.settle().await;
+    system.store().hold();
+    let accepted = (0..1_000_000).take_while(|_| bell.ring().tell().is_ok()).count();
+    assert!((10_000..60_000).contains(&accepted), "{accepted} messages");
+    system.store().release();
+    system.settle().await;
+    bell.ring().await.expect("there is room again");
+}
+
 /// Rule 19.10.
 #[supervise::test]
 async fn an_ask_when_there_is_room_is_stored_unless_its_handler_is_transient(system: &TestSystem) {

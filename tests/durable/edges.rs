@@ -98,6 +98,40 @@ async fn what_cannot_be_encoded_comes_back(system: &TestSystem) {
     assert!(matches!(sent.into_message().message(), PickyMessage::Take { stubborn: Stubborn(true) }));
 }
 
+/// Nested as deep as somebody wants.
+#[derive(Serialize, Deserialize)]
+struct Nested(Vec<Nested>);
+
+impl Nested {
+    fn levels(levels: usize) -> Self {
+        (0..levels).fold(Self(Vec::new()), |inner, _| Self(vec![inner]))
+    }
+}
+
+#[actor(mailbox = durable)]
+struct Nest;
+
+#[actor]
+impl Nest {
+    #[handler]
+    fn take(&mut self, nested: Nested) -> usize {
+        nested.0.len()
+    }
+}
+
+/// To decode it would take too much stack, and perhaps the process.
+#[supervise::test]
+async fn what_is_nested_too_deep_comes_back(system: &TestSystem) {
+    let nest = system.spawn("nest", || Nest).expect("the name is free");
+    assert_eq!(nest.take(Nested::levels(60)).await.ok(), Some(1));
+    let error = nest.take(Nested::levels(100)).accepted().await.expect_err("it is too deep");
+    assert!(matches!(&error, AcceptError::NotEncodable(text) if text.contains("64 levels")), "{error}");
+    let sender = system.store().sender::<Nest>("/user/nest");
+    let error =
+        sender.accepted(NestMessage::Take { nested: Nested::levels(100) }).await.expect_err("also from there");
+    assert!(matches!(&error, AcceptError::NotEncodable(_)), "{error}");
+}
+
 /// Its child's queue is the child's path.
 #[actor]
 #[supervise(one_for_one, on(_) = Stop)]

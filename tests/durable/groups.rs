@@ -62,8 +62,13 @@ impl MessageStore for Counting {
         self.memory.queues()
     }
 
-    fn quarantined<'a>(&'a mut self, queue: &'a str) -> StoreFuture<'a, Result<Vec<Quarantined>, StoreError>> {
-        self.memory.quarantined(queue)
+    fn quarantined<'a>(
+        &'a mut self,
+        queue: &'a str,
+        after: Seq,
+        room: Room,
+    ) -> StoreFuture<'a, Result<Vec<Quarantined>, StoreError>> {
+        self.memory.quarantined(queue, after, room)
     }
 
     fn close(self: Box<Self>) -> StoreFuture<'static, Result<(), StoreError>> {

@@ -10,7 +10,7 @@ use supervise::prelude::*;
 use supervise::testkit::{Crash, Fault, TestSystem};
 use supervise::{Directive, Strategy};
 
-use crate::orders::{Does, Orders, World, order, that};
+use crate::orders::{Does, Orders, OrdersMessage, World, order, that};
 
 /// Waits at the gate, with stored messages and with others.
 #[actor(mailbox = durable(capacity = 3, window = 8))]
@@ -129,6 +129,7 @@ async fn dur_25_a_queue_is_not_renamed_to_one_that_has_messages_and_the_error_sa
     system.take_all(|event| matches!(event, Event::Kept { .. })).await;
     system.store().rename("/user/old", "/user/new").await.expect_err("it has a message");
     system.store().rename("/user/nobody", "/user/other").await.expect_err("no queue has this name");
+    system.store().discard_queue("/user/nobody").await.expect_err("no queue has this name");
     let rows = system.store().queues().await.expect("the store works");
     assert_eq!(rows.iter().map(|row| row.waiting).collect::<Vec<_>>(), [1, 1]);
 }
@@ -201,4 +202,29 @@ async fn dur_19_an_actor_that_ends_before_its_queue_is_claimed_leaves_its_messag
     world.spawn(&next);
     next.settle().await;
     assert_eq!(world.begun(), [1, 3, 1, 2]);
+}
+
+/// Its actor has another path since the last release.
+#[supervise::test]
+async fn a_queue_with_messages_and_without_an_actor_is_named(system: &TestSystem) {
+    let world = World::default();
+    for name in ["here", "moved"] {
+        let orders = world.spawn_as(system, name);
+        orders.place(that(1, Does::Wait)).accepted().await.expect("the store works");
+    }
+    let next = system.crash(Crash::Process).await;
+    world.spawn_as(&next, "here");
+    next.store()
+        .sender::<Orders>("/user/empty")
+        .accepted(OrdersMessage::Place { order: order(1) })
+        .await
+        .expect("it works");
+    next.store().discard_queue("/user/empty").await.expect("nobody owns it");
+    let named = async || next.take_all(|event| matches!(event, Event::QueueUnowned { .. })).await;
+    next.advance(Duration::from_secs(29)).await;
+    assert_eq!(named().await.len(), 0, "perhaps its actor comes late");
+    next.advance(Duration::from_secs(2)).await;
+    let named = named().await;
+    let [Event::QueueUnowned { queue, messages: 1, .. }] = &named[..] else { panic!("{named:?}") };
+    assert_eq!(**queue, *"/user/moved");
 }

@@ -166,3 +166,52 @@ fn encoded(number: u8) -> Vec<u8> {
     body.extend_from_slice(b"\xa4does\xa6Return");
     body
 }
+
+/// Waits for more, and handles what has come.
+#[actor(mailbox = durable)]
+struct Lingering {
+    world: World,
+}
+
+#[actor]
+impl Lingering {
+    #[handler(batch = 64, linger = "5s")]
+    fn insert(&mut self, numbers: Vec<u32>) {
+        for number in numbers {
+            self.world.note(number);
+        }
+    }
+
+    #[handler(transient)]
+    fn count(&self) -> usize {
+        self.world.begun().len()
+    }
+}
+
+/// Rules 27.6 and 23.2.
+#[test]
+fn a_batch_that_waited_until_its_queue_was_lost_does_not_begin() {
+    let (store, world) = (Stumbling::default(), World::default());
+    store.process(async |system| {
+        let inner = world.clone();
+        let props = move || Lingering { world: inner.clone() };
+        let lingering = system.spawn("lingering", props).expect("the name is free");
+        for number in 1..=3 {
+            lingering.insert(number).accepted().await.expect("the store works");
+        }
+        let asked = lingering.insert(4);
+        let (answer, ()) = tokio::join!(timeout(LONG, asked), async {
+            sleep(Duration::from_secs(1)).await;
+            store.is_taken();
+        });
+        assert!(answer.expect("its asker does not wait for ever").is_err());
+        sleep(LONG).await;
+        assert_eq!(world.begun(), [] as [u32; 0], "another process may have begun them");
+        assert_eq!(lingering.count().await.ok(), Some(0), "it goes on");
+        store.elsewhere(vec![handled(1), handled(2)]).await;
+        store.script().is_taken = false;
+        sleep(LONG * 2).await;
+        assert_eq!(world.begun(), [3, 4], "what was not handled elsewhere");
+        system.terminate().await;
+    });
+}

@@ -44,20 +44,17 @@ async fn dur_41_a_retry_goes_last_and_a_discarded_message_is_gone_also_after_a_c
 async fn dur_29_a_damaged_message_is_quarantined_and_its_neighbours_are_handled(system: &TestSystem) {
     let world = World::default();
     let orders = world.spawn(system);
-    orders.place(that(1, Does::Wait)).accepted().await.expect("the store works");
+    orders.place(that(1, Does::Hang)).accepted().await.expect("the store works");
     orders.place(order(2)).accepted().await.expect("the store works");
+    orders.place(order(3)).accepted().await.expect("the store works");
     system.settle().await;
-    orders.actor_ref().stop();
-    world.gate.notify_one();
-    system.expect_terminated(&orders).await;
-    orders.actor_ref();
-    let before = world.begun().len();
-    system.store().damage("/user/orders");
-    world.spawn(system);
-    system.settle().await;
-    assert_eq!(system.expect_quarantined("/user/orders").await.1, Fate::Damaged);
-    let after = world.begun();
-    assert!(after[before..].is_empty() || after[before..] == [2], "{after:?}");
+    assert_eq!(world.begun(), [1]);
+    let next = system.crash(Crash::Process).await;
+    next.store().damage("/user/orders");
+    world.spawn(&next);
+    next.settle().await;
+    assert_eq!(next.expect_quarantined("/user/orders").await.1, Fate::Damaged);
+    assert_eq!(world.begun(), [1, 2, 3]);
 }
 
 /// Sets messages aside until it is ready.

@@ -49,6 +49,8 @@ async fn a_sender_finds_a_full_mailbox_full(system: &TestSystem) {
     }
     let error = sender.accepted(place(1001)).await.expect_err("the mailbox has the capacity 1000");
     assert!(matches!(error, AcceptError::Full(_)), "{error}");
+    let text = "the message was not accepted, because the store takes no more messages: its queue holds as many as its mailbox has capacity for";
+    assert_eq!(error.to_string(), text);
     let orders = world.spawn(system);
     sleep(LONG).await;
     assert_eq!(world.begun().len(), 1000);

@@ -230,10 +230,15 @@ impl MessageStore for Stumbling {
         self.memory.queues()
     }
 
-    fn quarantined<'a>(&'a mut self, queue: &'a str) -> StoreFuture<'a, Result<Vec<Quarantined>, StoreError>> {
+    fn quarantined<'a>(
+        &'a mut self,
+        queue: &'a str,
+        after: Seq,
+        room: Room,
+    ) -> StoreFuture<'a, Result<Vec<Quarantined>, StoreError>> {
         let age = self.script().age;
         Box::pin(async move {
-            let mut quarantined = self.memory.quarantined(queue).await?;
+            let mut quarantined = self.memory.quarantined(queue, after, room).await?;
             for one in &mut quarantined {
                 one.since -= age;
             }

@@ -2,7 +2,10 @@
 //!
 //! Rule 27.9.
 
+use std::sync::{Arc, Mutex};
+
 use supervise::durable::Fate;
+use supervise::prelude::*;
 use supervise::testkit::{Crash, TestSystem};
 
 use crate::orders::{Does, World, order, that};
@@ -70,4 +73,69 @@ async fn dur_17_innocent_neighbours_are_not_quarantined_and_suspects_do_not_over
     let rows = last.store().queues().await.expect("the store works");
     assert!(rows.iter().all(|row| row.waiting == 0), "{rows:?}");
     assert!(rows.iter().map(|row| row.quarantined).sum::<u64>() <= 1);
+}
+
+/// Handles several at once. Its handler waits for ever if one of them is 3.
+#[actor(mailbox = durable)]
+struct Bulk {
+    /// What each call of the handler got, and whether the last one of it may have been begun before.
+    log: BulkLog,
+}
+
+type BulkLog = Arc<Mutex<Vec<(Vec<u32>, bool)>>>;
+
+#[actor]
+impl Bulk {
+    #[handler(batch = 64)]
+    async fn insert(&mut self, numbers: Vec<u32>, ctx: &mut Context<Self>) {
+        let after_crash = ctx.delivery().is_some_and(|delivery| delivery.after_crash());
+        let kills = numbers.contains(&3);
+        self.log.lock().expect("nobody panics with it").push((numbers, after_crash));
+        if kills {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+#[supervise::test]
+async fn a_message_that_kills_the_process_within_a_batch_is_quarantined_at_the_third_start(system: &TestSystem) {
+    let log = BulkLog::default();
+    let spawn = |system: &TestSystem| {
+        let log = Arc::clone(&log);
+        system.spawn("bulk", move || Bulk { log: Arc::clone(&log) }).expect("the name is free")
+    };
+    let bulk = spawn(system);
+    for number in 1..=6 {
+        bulk.insert(number).tell().expect("there is room");
+    }
+    system.settle().await;
+    let first = system.crash(Crash::Process).await;
+    // These have not been begun.
+    let bulk = spawn(&first);
+    for number in 7..=8 {
+        bulk.insert(number).tell().expect("there is room");
+    }
+    first.settle().await;
+    let second = first.crash(Crash::Process).await;
+    spawn(&second);
+    second.settle().await;
+    let third = second.crash(Crash::Process).await;
+    spawn(&third);
+    third.settle().await;
+    let (_, fate) = third.expect_quarantined("/user/bulk").await;
+    assert_eq!(fate, Fate::CrashedTheProcess);
+    let log = log.lock().expect("nobody panics with it").clone();
+    let alone = |number| (vec![number], true);
+    let expected = [
+        (vec![1, 2, 3, 4, 5, 6], false),
+        alone(1),
+        alone(2),
+        alone(3),
+        alone(3),
+        alone(4),
+        alone(5),
+        alone(6),
+        (vec![7, 8], false),
+    ];
+    assert_eq!(log, expected, "those with which the process has died are tried alone");
 }

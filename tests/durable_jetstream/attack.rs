@@ -66,7 +66,8 @@ async fn what_is_accepted_can_be_quarantined_and_retried() {
     let id = MessageId { queue, seq };
     let failures = vec!["x".repeat(512); 16];
     desk.commit(vec![Change::Quarantine { id, fate: Fate::Failed, failures }]).await.expect("it fits");
-    assert_eq!(desk.store.quarantined("orders").await.expect("the server runs").len(), 1);
+    let room = Room { messages: 10, bytes: 1 };
+    assert_eq!(desk.store.quarantined("orders", Seq(0), room).await.expect("the server runs").len(), 1);
     desk.commit(vec![Change::Retry(id)]).await.expect("it fits");
     assert_eq!(desk.bodies().await.len(), 1);
 }

@@ -10,6 +10,7 @@ mod members;
 mod nodes;
 mod place;
 mod proxy;
+mod security;
 mod server;
 mod shared;
 mod storms;
@@ -116,8 +117,20 @@ async fn dur_42_another_node_goes_on_after_the_lease_in_order_and_the_head_is_ch
     drop(first);
     let claim = claims(&mut second).await.expect("the lease ends");
     assert_eq!((claim.handled, claim.waiting, claim.begun), (Seq(1), 4, Some(Seq(2))));
+    assert_eq!(claim.may_have_begun, Seq(5), "nobody knows which of them were handled since the last group");
     let mut second = Desk { store: second, queue };
     assert_eq!(second.bodies().await, [2, 3, 4, 5]);
+    // It leaves before it has handled them.
+    second.commit(vec![append(queue, 6, None)]).await.expect("the server runs");
+    Box::new(second.store).close().await.expect("the server runs");
+    let (mut third, _) = opened(&server.url()).await;
+    let claim = third.claim("orders").await.expect("nobody has it");
+    assert_eq!((claim.begun, claim.may_have_begun), (None, Seq(5)));
+    Box::new(third).close().await.expect("the server runs");
+    // Nor does anybody know it when the queue is shared.
+    let (mut fourth, _) = opened(&server.url()).await;
+    let shared = fourth.shared().expect("it can share queues").share("orders").await.expect("nobody has it");
+    assert_eq!(shared.may_have_begun, Seq(5));
 }
 
 #[tokio::test]

@@ -252,3 +252,25 @@ async fn what_another_node_retries_reaches_the_owner_of_the_queue() {
     second.store().discard_queue("/user/counter").await.expect("it has no owner any more");
     second.terminate().await;
 }
+
+/// Whoever reaches the server can send a notice.
+#[tokio::test]
+async fn a_notice_that_lies_does_not_fill_a_mailbox() {
+    let Some(server) = Server::start() else { return };
+    let (log, open) = (Log::default(), open());
+    let first = node(&server.url());
+    let counter = spawn(&first, "counter", "a", &log, &open);
+    insist(&counter, 1).await;
+    let queue = first.store().queues().await.expect("the server runs")[0].queue;
+    let client = async_nats::connect(server.url()).await.expect("the server runs");
+    for last in [u64::MAX, u64::MAX - 1] {
+        let text = last.to_string().into();
+        client.publish(format!("sv.shop.notice.{}", queue.0), text).await.expect("the server runs");
+    }
+    client.flush().await.expect("the server runs");
+    for number in 2..=5 {
+        insist(&counter, number).await;
+    }
+    log.until("all are handled", |log| log.of("a") == [1, 2, 3, 4, 5]).await;
+    first.terminate().await;
+}

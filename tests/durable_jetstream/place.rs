@@ -42,8 +42,13 @@ impl MessageStore for Place {
         self.store.queues()
     }
 
-    fn quarantined<'a>(&'a mut self, queue: &'a str) -> StoreFuture<'a, Result<Vec<Quarantined>, StoreError>> {
-        self.store.quarantined(queue)
+    fn quarantined<'a>(
+        &'a mut self,
+        queue: &'a str,
+        after: Seq,
+        room: Room,
+    ) -> StoreFuture<'a, Result<Vec<Quarantined>, StoreError>> {
+        self.store.quarantined(queue, after, room)
     }
 
     fn shared(&mut self) -> Option<&mut dyn SharedQueues> {

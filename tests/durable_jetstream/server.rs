@@ -16,7 +16,7 @@ pub(crate) struct Server {
     port: u16,
     folder: PathBuf,
     /// The contents of its configuration file.
-    config: &'static str,
+    config: String,
 }
 
 impl Server {
@@ -26,7 +26,7 @@ impl Server {
     }
 
     /// With a configuration file. `None` if it is not installed.
-    pub(crate) fn configured(config: &'static str) -> Option<Self> {
+    pub(crate) fn configured(config: impl Into<String>) -> Option<Self> {
         if Command::new("nats-server").arg("--version").stdout(Stdio::null()).status().is_err() {
             println!("skipped: nats-server is not installed (apt-get install nats-server)");
             return None;
@@ -36,7 +36,7 @@ impl Server {
         let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
         std::fs::create_dir_all(&folder).expect("there is room for a folder");
         let port = free.expect("there is a free port").port();
-        let mut server = Self { process: None, port, folder, config };
+        let mut server = Self { process: None, port, folder, config: config.into() };
         server.start_again();
         Some(server)
     }
@@ -109,7 +109,7 @@ impl Server {
 
     pub(crate) fn start_again(&mut self) {
         let config = self.folder.join("config");
-        std::fs::write(&config, self.config).expect("there is room for a file");
+        std::fs::write(&config, &self.config).expect("there is room for a file");
         let process = Command::new("nats-server")
             .args(["-js", "-a", "127.0.0.1", "-p", &self.port.to_string(), "-sd"])
             .arg(self.disk())

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use supervise::durable::{Change, Ended, Fate, MessageStore, QueueId, Seq, StoreErrorKind, Stored};
 
-use crate::fixture::{Desk, Folder, append, copy, handled, id, keyed, small};
+use crate::fixture::{ALL, Desk, Folder, append, copy, handled, id, keyed, small};
 
 fn beside(path: &Path, ending: &str) -> PathBuf {
     PathBuf::from(format!("{}{ending}", path.display()))
@@ -224,7 +224,7 @@ async fn census(desk: &mut Desk) -> Option<Vec<(QueueId, Vec<Stored>, Vec<Stored
     let mut census = Vec::new();
     for name in ["a", "b", "long"] {
         let row = desk.store.queues().await.ok()?.into_iter().find(|row| row.name == name)?;
-        let quarantined = desk.store.quarantined(name).await.ok()?;
+        let quarantined = desk.store.quarantined(name, Seq(0), ALL).await.ok()?;
         let quarantined = quarantined.into_iter().map(|one| one.message).collect();
         census.push((row.queue, desk.try_all(row.queue).await.ok()?, quarantined));
     }

@@ -74,11 +74,45 @@ async fn marks_that_the_power_cut_has_spoilt_are_not_believed() {
 async fn where_the_boot_is_not_known_every_unclean_end_is_the_machines() {
     let folder = Folder::new();
     let open = || Desk::try_open(small(folder.store()).boot(""));
-    drop(open().await.expect("it is new"));
-    let desk = open().await.expect("it opens");
+    let mut desk = open().await.expect("it is new");
+    let queue = desk.claim("orders").await.queue;
+    desk.commit((0..3).map(|_| append(queue, b"x"))).await;
+    desk.opened.marks.begun(queue, Seq(2), Seq(1));
+    drop(desk);
+    let mut desk = open().await.expect("it opens");
     assert_eq!(desk.opened.ended, Ended::MachineStopped);
+    let claim = desk.claim("orders").await;
+    assert_eq!(claim.begun, Some(Seq(2)), "it is charged: most likely only the process has died");
+    assert_eq!(claim.may_have_begun, Seq(3));
     desk.close().await;
     assert_eq!(open().await.expect("it opens").opened.ended, Ended::Cleanly);
+}
+
+#[tokio::test]
+async fn what_may_have_been_begun_is_known_until_it_is_handled() {
+    let folder = Folder::new();
+    let mut desk = Desk::open(folder.store()).await;
+    let queue = desk.claim("orders").await.queue;
+    desk.commit((0..5).map(|_| append(queue, b"x"))).await;
+    desk.opened.marks.begun(queue, Seq(2), Seq(1));
+    drop(desk);
+    let mut desk = Desk::open(folder.store()).await;
+    assert_eq!(desk.claim("orders").await.may_have_begun, Seq(2), "the process died");
+    desk.close().await;
+    let mut desk = Desk::open(folder.store()).await;
+    assert_eq!(desk.claim("orders").await.may_have_begun, Seq(2), "after a clean end too");
+    drop(desk);
+    let next = || small(folder.store()).boot("the next one");
+    let mut desk = Desk::try_open(next()).await.expect("it opens");
+    assert_eq!(desk.claim("orders").await.may_have_begun, Seq(5), "the machine stopped");
+    desk.commit([append(queue, b"x")]).await;
+    drop(desk);
+    let mut desk = Desk::try_open(next()).await.expect("it opens");
+    assert_eq!(desk.opened.ended, Ended::ProcessDied);
+    assert_eq!(desk.claim("orders").await.may_have_begun, Seq(5), "and then the process died");
+    desk.close().await;
+    let mut desk = Desk::try_open(next()).await.expect("it opens");
+    assert_eq!(desk.claim("orders").await.may_have_begun, Seq(5), "and then it ended cleanly");
 }
 
 #[tokio::test]
@@ -171,6 +205,24 @@ async fn dur_37_a_key_is_remembered_for_ten_minutes_after_its_message_was_handle
         .and_then(|file| file.query_row("SELECT count(*) FROM key", (), |row| row.get(0)))
         .expect("it can be read");
     assert_eq!(left, 0);
+}
+
+/// What was handled since the last group is known from the marks.
+#[tokio::test]
+async fn dur_37_a_key_is_forgotten_also_if_the_process_dies_before_the_acknowledgement_is_durable() {
+    let (folder, clock) = (Folder::new(), Clock::default());
+    let mut desk = clock.open(&folder).await.expect("it is new");
+    let queue = desk.claim("orders").await.queue;
+    let order = || [keyed(queue, b"x", Some("daily-report"))];
+    assert_eq!(desk.commit(order()).await, [Appended::Stored(Seq(1))]);
+    desk.opened.marks.begun(queue, Seq(1), Seq(0));
+    desk.opened.marks.idle(queue, Seq(1));
+    drop(desk);
+    let mut desk = clock.open(&folder).await.expect("it opens");
+    clock.set(599);
+    assert_eq!(desk.commit(order()).await, [Appended::Known], "9:59 later");
+    clock.set(600);
+    assert_eq!(desk.commit(order()).await, [Appended::Stored(Seq(2))], "10 minutes later");
 }
 
 #[tokio::test]

@@ -52,6 +52,9 @@ pub(crate) fn small(path: impl AsRef<Path>) -> SqliteStore {
     SqliteStore::new(path).reserve(4096)
 }
 
+/// Room for everything.
+pub(crate) const ALL: Room = Room { messages: usize::MAX, bytes: usize::MAX };
+
 /// An open store.
 pub(crate) struct Desk {
     pub(crate) store: SqliteStore,
@@ -88,7 +91,7 @@ impl Desk {
     }
 
     pub(crate) async fn try_all(&mut self, queue: QueueId) -> Result<Vec<Stored>, StoreError> {
-        self.store.page(queue, Seq(0), Room { messages: usize::MAX, bytes: usize::MAX }).await
+        self.store.page(queue, Seq(0), ALL).await
     }
 
     pub(crate) async fn numbers(&mut self, queue: QueueId) -> Vec<u64> {
@@ -100,7 +103,7 @@ impl Desk {
     }
 
     pub(crate) async fn quarantined(&mut self, queue: &str) -> Vec<Quarantined> {
-        self.store.quarantined(queue).await.expect("the quarantine can be listed")
+        self.store.quarantined(queue, Seq(0), ALL).await.expect("the quarantine can be listed")
     }
 
     pub(crate) async fn close(self) {

@@ -1,6 +1,7 @@
 //! Actors whose process is killed while they accept and handle.
 //!
-//! Eight actors: plain ones, some that fail, panic or are slow, one with a narrow window, and one that takes the process with it.
+//! Nine actors: plain ones, some that fail, panic or are slow, one with a narrow window, one that handles batches, and two that take the process
+//! with them.
 //! The child says what its senders hand over, what was accepted, what handlers begin and finish. The parent kills it after a
 //! random number of lines, lets a last child drain the store, and checks its ledger.
 //! `SUPERVISE_RIG_KILLS=1000 cargo test -p supervise-tests-durable-sqlite rig -- --nocapture` kills it more often.
@@ -18,7 +19,11 @@ use supervise::prelude::*;
 use crate::child::{Child, say};
 use crate::fixture::Folder;
 
-const ACTORS: usize = 8;
+const ACTORS: usize = 9;
+/// The actor with a narrow window.
+const NARROW: usize = 7;
+/// The actor that handles batches.
+const BULK: usize = 8;
 /// How often one store is opened and killed.
 const STARTS: usize = 10;
 
@@ -151,9 +156,11 @@ fn check(actor: usize, ledger: &Ledger) -> usize {
             unreachable!("pairs")
         };
         let around = || &ledger.begun[at.saturating_sub(6)..(at + 4).min(ledger.begun.len())];
-        assert!(before <= number, "actor {actor}: {number} begun after {before}: {:?}", around());
+        // The messages of a batch with which the process died come again, one by one.
+        let is_of_batch = actor == BULK && life_before < life && after_crash;
+        assert!(before <= number || is_of_batch, "actor {actor}: {number} begun after {before}: {:?}", around());
         assert!(attempt <= 4, "actor {actor}: {number} is tried too often: {:?}", around());
-        if before < number {
+        if before != number {
             continue;
         }
         assert!(attempt >= attempt_before, "actor {actor}: {number} has lost attempts: {:?}", around());
@@ -167,6 +174,13 @@ fn check(actor: usize, ledger: &Ledger) -> usize {
                 "actor {actor}: {number} begun twice without a failure: {:?}",
                 around()
             );
+        }
+    }
+    let mut lives = BTreeMap::new();
+    for &(number, attempt, after_crash, life) in &ledger.begun {
+        if let Some((attempt_before, life_before)) = lives.insert(number, (attempt, life)) {
+            let is_told = life_before == life || after_crash || attempt > attempt_before;
+            assert!(is_told, "actor {actor}: {number} was begun by the process that died in life {life_before}");
         }
     }
     let mut repeated = 0;
@@ -192,8 +206,8 @@ struct Failed(u64);
 /// Handles orders, each in its own way.
 async fn handle(actor: usize, order: Order, delivery: &supervise::durable::Delivery) -> Result<(), Failed> {
     let number = order.number;
-    let (id, attempt, after_crash) = (delivery.id(), delivery.attempt(), delivery.after_crash());
-    say(format_args!("begun {actor} {number} {id} {attempt} {after_crash}"));
+    begins(actor, number, &delivery.id().to_string(), delivery);
+    let attempt = delivery.attempt();
     match actor {
         // This order kills the process, and goes into quarantine at the third time.
         3 if number % 500 == 400 => std::process::abort(),
@@ -205,6 +219,10 @@ async fn handle(actor: usize, order: Order, delivery: &supervise::durable::Deliv
     }
     say(format_args!("handled {actor} {number}"));
     Ok(())
+}
+
+fn begins(actor: usize, number: u64, id: &str, delivery: &supervise::durable::Delivery) {
+    say(format_args!("begun {actor} {number} {id} {} {}", delivery.attempt(), delivery.after_crash()));
 }
 
 #[actor(mailbox = durable)]
@@ -230,7 +248,32 @@ impl Narrow {
     #[handler]
     async fn work(&mut self, order: Order, ctx: &mut Context<Self>) -> Result<(), Failed> {
         let Some(delivery) = ctx.delivery() else { panic!("orders are stored") };
-        handle(ACTORS - 1, order, &delivery).await
+        handle(NARROW, order, &delivery).await
+    }
+}
+
+/// A worker that handles what waits as a batch.
+#[actor(mailbox = durable)]
+struct Bulk;
+
+#[actor]
+impl Bulk {
+    #[handler(batch = 16)]
+    async fn work(&mut self, orders: Vec<Order>, ctx: &mut Context<Self>) {
+        let Some(delivery) = ctx.delivery() else { panic!("orders are stored") };
+        // The delivery is that of the last one.
+        let id = if orders.len() == 1 { delivery.id().to_string() } else { "batch".to_owned() };
+        for order in &orders {
+            begins(BULK, order.number, &id, &delivery);
+        }
+        // So that others gather.
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        if orders.iter().any(|order| order.number % 300 == 150) {
+            std::process::abort();
+        }
+        for order in orders {
+            say(format_args!("handled {BULK} {}", order.number));
+        }
     }
 }
 
@@ -248,8 +291,14 @@ impl Yard {
 
     #[handler]
     fn narrow(&mut self, ctx: &mut Context<Self>) -> Reply<NarrowRef> {
-        let actor = ACTORS - 1;
-        Reply(ctx.spawn_with(queue(actor), Props::new(|| Narrow).queue(queue(actor))).expect("the queue is free"))
+        let props = Props::new(|| Narrow).queue(queue(NARROW));
+        Reply(ctx.spawn_with(queue(NARROW), props).expect("the queue is free"))
+    }
+
+    #[handler]
+    fn bulk(&mut self, ctx: &mut Context<Self>) -> Reply<BulkRef> {
+        let props = Props::new(|| Bulk).queue(queue(BULK));
+        Reply(ctx.spawn_with(queue(BULK), props).expect("the queue is free"))
     }
 }
 
@@ -268,10 +317,10 @@ pub(crate) async fn work(path: &Path) {
     let system = ActorSystem::builder("rig").store(store).start().expect("it starts");
     let yard = system.spawn("yard", || Yard).expect("the name is free");
     for (actor, next) in next.into_iter().enumerate() {
-        let target = if actor == ACTORS - 1 {
-            Target::Narrow(yard.narrow().await.expect("the yard works"))
-        } else {
-            Target::Worker(yard.worker(actor).await.expect("the yard works"))
+        let target = match actor {
+            NARROW => Target::Narrow(yard.narrow().await.expect("the yard works")),
+            BULK => Target::Bulk(yard.bulk().await.expect("the yard works")),
+            _ => Target::Worker(yard.worker(actor).await.expect("the yard works")),
         };
         if !drains {
             tokio::spawn(send(actor, next, target, fastrand::Rng::with_seed(seed ^ actor as u64)));
@@ -299,6 +348,7 @@ pub(crate) async fn work(path: &Path) {
 enum Target {
     Worker(WorkerRef),
     Narrow(NarrowRef),
+    Bulk(BulkRef),
 }
 
 /// Tells a few orders, waits until the next one is accepted, and so on.
@@ -310,6 +360,7 @@ async fn send(actor: usize, mut number: u64, target: Target, mut random: fastran
             let told = match &target {
                 Target::Worker(worker) => worker.work(order).tell().is_ok(),
                 Target::Narrow(narrow) => narrow.work(order).tell().is_ok(),
+                Target::Bulk(bulk) => bulk.work(order).tell().is_ok(),
             };
             assert!(told, "there is room");
             number += 1;
@@ -319,6 +370,7 @@ async fn send(actor: usize, mut number: u64, target: Target, mut random: fastran
         let accepted = match &target {
             Target::Worker(worker) => worker.work(order).accepted().await,
             Target::Narrow(narrow) => narrow.work(order).accepted().await,
+            Target::Bulk(bulk) => bulk.work(order).accepted().await,
         };
         accepted.expect("the store works");
         say(format_args!("accepted {actor} {number}"));

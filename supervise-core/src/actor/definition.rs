@@ -331,6 +331,10 @@ where
         async move { Err(Failure::death_pact(gone.path())) }
     }
 
+    /// Whether the actor has a [`stash_while`](Self::stash_while). An actor that gathers messages for
+    /// [`handle_batch`](Self::handle_batch) and stashes none is charged for a crash with its whole batch.
+    const STASHES: bool = false;
+
     /// Runs before each message is handled. `true` stashes the message, with its reply slot, until this returns `false`
     /// for it.
     ///

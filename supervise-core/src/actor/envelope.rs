@@ -142,6 +142,12 @@ impl ReplySlot {
         self.ticketed().is_none_or(super::stored::Ticketed::may_begin)
     }
 
+    /// Whether a process has died with the message, if it is stored.
+    #[cfg(feature = "durable")]
+    pub(crate) fn is_suspect(&self) -> bool {
+        self.ticketed().is_some_and(super::stored::Ticketed::is_suspect)
+    }
+
     /// Takes the ticket of a stored message. Leaves its asker.
     #[cfg(feature = "durable")]
     pub(crate) fn take_ticket(&mut self) -> Option<Arc<crate::durable::Ticket>> {

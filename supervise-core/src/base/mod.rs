@@ -1,6 +1,8 @@
 //! The base that every other room may use: names and paths, time, locks, and the containment of user code. It does not
 //! know actors.
 
+#[cfg(any(feature = "durable", feature = "remote"))]
+mod depth;
 mod log;
 mod name;
 mod path;
@@ -10,6 +12,10 @@ pub(crate) mod sync;
 mod timers;
 mod unwind;
 
+#[cfg(feature = "durable")]
+pub(crate) use self::depth::DEPTH;
+#[cfg(any(feature = "durable", feature = "remote"))]
+pub(crate) use self::depth::is_shallow;
 #[cfg(feature = "tracing")]
 pub(crate) use self::log::TARGET;
 pub use self::name::ActorName;

@@ -183,12 +183,18 @@ impl<F: FnMut(&str) -> S, S: MessageStore> Bench<F> {
             assert_eq!(numbers(&desk.all(queue).await), [3], "{place}: it is not in its queue");
             let mut listed = desk.quarantined("a").await;
             let order: Vec<_> = listed.iter().map(|one| (one.id, one.fate)).collect();
-            let expected = [(2, Fate::Failed), (1, Fate::Undecodable), (4, Fate::CrashedTheProcess)];
+            let expected = [(1, Fate::Undecodable), (2, Fate::Failed), (4, Fate::CrashedTheProcess)];
             let expected = expected.map(|(number, fate)| (id(queue, number), fate));
-            assert_eq!(order, expected, "{place}: listed with its fate, the oldest first (died: {dies})");
-            let first = listed.swap_remove(0).message;
+            assert_eq!(order, expected, "{place}: listed with its fate, in the order of numbers (died: {dies})");
+            let second = listed.swap_remove(1).message;
             let whole = Stored { attempts: 1, crashes: 2, failures: failures.clone(), ..message(2, "m", b"x") };
-            assert_eq!(first, whole, "{place}: it is kept whole");
+            assert_eq!(second, whole, "{place}: it is kept whole");
+            for (after, room, expected) in [(0, (2, 1000), &[1, 2][..]), (1, (9, 1), &[2]), (4, (9, 9), &[])] {
+                let room = Room { messages: room.0, bytes: room.1 };
+                let page = told(desk.store.quarantined("a", Seq(after), room).await);
+                let page: Vec<_> = page.iter().map(|one| one.id.seq.0).collect();
+                assert_eq!(page, expected, "{place}: a page after {after}, with {room:?}");
+            }
             let row = desk.queue("a").await;
             assert_eq!((row.waiting, row.quarantined), (1, 3), "{place}: {row:?}");
         }
@@ -236,7 +242,8 @@ impl<F: FnMut(&str) -> S, S: MessageStore> Bench<F> {
             assert_eq!(claim.waiting, 2, "{place}: the messages have gone with the name (died: {dies})");
             assert_eq!(numbers(&desk.all(claim.queue).await), [2, 3], "{place}: in their order");
             assert_eq!(desk.quarantined("new").await.len(), 1, "{place}: and so has the quarantine");
-            let old = desk.store.quarantined("old").await.expect_err("nothing is left under the old name");
+            let old =
+                desk.store.quarantined("old", Seq(0), ALL).await.expect_err("nothing is left under the old name");
             assert_eq!(old.kind, StoreErrorKind::Refused, "{place}: {old}");
         }
         let names: Vec<_> = desk.queues().await.into_iter().map(|row| row.name).collect();
@@ -261,6 +268,7 @@ impl<F: FnMut(&str) -> S, S: MessageStore> Bench<F> {
             (0, Seq(0), None),
             "{place}: a new queue is empty"
         );
+        assert_eq!(first.may_have_begun, Seq(0), "{place}: no process has died with it");
         desk.commit([append(first.queue, "m", b"x"), Change::Release(first.queue)]).await;
         let second = desk.claim("a").await;
         assert_eq!(second.queue, first.queue, "{place}: a queue keeps its number");
@@ -353,7 +361,7 @@ impl<F: FnMut(&str) -> S, S: MessageStore> Bench<F> {
         .await;
         assert_eq!(numbers(&desk.all(queue).await), [2], "{place}: what is not there is left alone");
         assert_eq!(desk.quarantined("a").await, [], "{place}: and nothing appears");
-        let nobody = desk.store.quarantined("nobody").await.expect_err("there is no such queue");
+        let nobody = desk.store.quarantined("nobody", Seq(0), ALL).await.expect_err("there is no such queue");
         assert_eq!(nobody.kind, StoreErrorKind::Refused, "{place}: {nobody}");
         assert_eq!(desk.queues().await.len(), 1, "{place}: there is one queue");
         desk.close(place).await;
@@ -374,6 +382,7 @@ impl<F: FnMut(&str) -> S, S: MessageStore> Bench<F> {
         desk = self.die(place, desk).await;
         let claim = desk.claim("a").await;
         assert_eq!(claim.begun, Some(Seq(2)), "{place}: what was under way is named until somebody was charged");
+        assert!(claim.may_have_begun >= Seq(2), "{place}: and so is what may have been begun: {claim:?}");
         let waiting = desk.page(queue, claim.handled.0, 10, 1000).await;
         assert_eq!(waiting, [2, 3, 4], "{place}: and waits with the rest");
         desk.commit([Change::Charged { id: id(queue, 2), attempts: 0, crashes: 1, failures: Vec::new() }]).await;
@@ -384,6 +393,10 @@ impl<F: FnMut(&str) -> S, S: MessageStore> Bench<F> {
         assert_eq!(desk.opened.ended, Ended::Cleanly, "{place}: it was closed");
         let claim = desk.claim("a").await;
         assert_eq!(claim.begun, None, "{place}: nothing was under way: {claim:?}");
+        assert!(
+            claim.may_have_begun >= Seq(2),
+            "{place}: a clean end does not change what may have begun: {claim:?}"
+        );
         desk.close(place).await;
     }
 
@@ -433,6 +446,9 @@ const CLAIMS: u32 = 1200;
 /// How long the check waits before it claims again.
 const CLAIM_AGAIN: Duration = Duration::from_millis(50);
 
+/// Room for everything.
+const ALL: Room = Room { messages: 100_000, bytes: usize::MAX };
+
 impl<S: MessageStore> Desk<S> {
     async fn claim(&mut self, queue: &str) -> Claim {
         for _ in 0..CLAIMS {
@@ -452,8 +468,7 @@ impl<S: MessageStore> Desk<S> {
     }
 
     async fn all(&mut self, queue: QueueId) -> Vec<Stored> {
-        let room = Room { messages: 100_000, bytes: usize::MAX };
-        told(self.store.page(queue, Seq(0), room).await)
+        told(self.store.page(queue, Seq(0), ALL).await)
     }
 
     /// The numbers on a page.
@@ -471,7 +486,7 @@ impl<S: MessageStore> Desk<S> {
     }
 
     async fn quarantined(&mut self, queue: &str) -> Vec<Quarantined> {
-        told(self.store.quarantined(queue).await)
+        told(self.store.quarantined(queue, Seq(0), ALL).await)
     }
 
     async fn close(self, place: &str) {

@@ -11,6 +11,8 @@ use std::io::Cursor;
 use serde::Serialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 
+use crate::base::{DEPTH, is_shallow};
+
 /// The `nil` of `MessagePack`.
 const NIL: &[u8] = &[0xc0];
 
@@ -22,6 +24,10 @@ pub struct CodecError(String);
 impl CodecError {
     pub(crate) fn of(argument: &str, error: impl Display) -> Self {
         Self(format!("`{argument}`: {error}"))
+    }
+
+    fn too_deep() -> Self {
+        Self(format!("it is nested more than {DEPTH} levels deep"))
     }
 }
 
@@ -72,6 +78,11 @@ impl Encoded {
     pub fn new(kind: &'static str, arguments: Encoder) -> Self {
         Self { kind, body: arguments.0 }
     }
+
+    /// The message, if it can be decoded without too much stack.
+    pub(crate) fn checked(self) -> Result<Self, CodecError> {
+        if is_deep(&self.body) { Err(CodecError::too_deep()) } else { Ok(self) }
+    }
 }
 
 /// Arguments that are being decoded.
@@ -79,8 +90,11 @@ impl Encoded {
 pub struct Decoder<'a>(Vec<(String, &'a [u8])>);
 
 impl<'a> Decoder<'a> {
-    /// Takes the map apart.
+    /// Splits the map into its arguments.
     pub(crate) fn new(body: &'a [u8]) -> Result<Self, CodecError> {
+        if is_deep(body) {
+            return Err(CodecError::too_deep());
+        }
         let (arguments, mut rest) = header(body).ok_or_else(|| CodecError("not a map of arguments".to_owned()))?;
         let mut fields = Vec::new();
         for _ in 0..arguments {
@@ -103,6 +117,11 @@ impl<'a> Decoder<'a> {
             None => rmp_serde::from_slice(NIL).map_err(|_| CodecError::of(name, "the argument is missing")),
         }
     }
+}
+
+/// Whether it could take too much stack to decode this. A few bytes cannot, and most messages have few.
+pub(super) fn is_deep(body: &[u8]) -> bool {
+    body.len() > DEPTH && !is_shallow(body)
 }
 
 /// How many entries the map has, and the bytes behind its header.
@@ -143,6 +162,21 @@ mod tests {
         let missing = decoder.take::<u8>("third").expect_err("it is not there");
         assert_eq!(missing.to_string(), "`third`: the argument is missing");
         assert!(decoder.take::<u8>("second").is_err());
+    }
+
+    #[test]
+    fn what_is_nested_too_deep_is_neither_encoded_nor_decoded() {
+        let nested = |levels: usize| {
+            let mut body = vec![0x81, 0xa1, b'a'];
+            body.extend(vec![0x91; levels]);
+            body.push(0xc0);
+            body
+        };
+        for (levels, is_read) in [(DEPTH - 1, true), (DEPTH, false), (1_000_000, false)] {
+            let body = nested(levels);
+            assert_eq!(Decoder::new(&body).is_ok(), is_read, "{levels} levels");
+            assert_eq!(Encoded::new("a", Encoder(body)).checked().is_ok(), is_read, "{levels} levels");
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 
 use super::inbox::{Inbox, Order, Reply};
-use super::store::{MessageId, Quarantined, QueueRow, StoreError, StoreErrorKind};
+use super::store::{MessageId, Quarantined, QueueRow, Seq, StoreError, StoreErrorKind};
 
 /// The store of a system: its queues and its quarantine. See [`ActorSystem::store`](crate::ActorSystem::store).
 ///
@@ -41,15 +41,28 @@ impl Store {
         self.order(Order::Queues).await
     }
 
-    /// The quarantined messages of a queue, the oldest first. Rule
+    /// The quarantined messages of a queue, in the order of their numbers: all of them, with their bodies. Rule
     /// [27.15](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.15).
     ///
     /// # Errors
     ///
     /// Also if there is no such queue.
     pub async fn quarantined(&self, queue: impl Into<String>) -> Result<Vec<Quarantined>, StoreError> {
-        let queue = queue.into();
-        self.order(|reply| Order::Quarantined(queue, reply)).await
+        let mut all = Vec::new();
+        self.each_page(queue.into(), |page| all.extend(page)).await?;
+        Ok(all)
+    }
+
+    /// Calls `take` with all quarantined messages of a queue, page by page.
+    async fn each_page(&self, queue: String, mut take: impl FnMut(Vec<Quarantined>)) -> Result<(), StoreError> {
+        let mut after = Seq(0);
+        loop {
+            let name = queue.clone();
+            let page = self.order(|reply| Order::Quarantined(name, after, reply)).await?;
+            let Some(last) = page.last() else { return Ok(()) };
+            after = last.id.seq;
+            take(page);
+        }
     }
 
     /// Takes a message out of the quarantine and puts it last into its queue. Its attempts are counted from 1
@@ -62,15 +75,17 @@ impl Store {
         self.order(|reply| Order::Retry(message, reply)).await
     }
 
-    /// Takes all messages of a queue out of the quarantine, the oldest first, and returns their number.
+    /// Takes all messages of a queue out of the quarantine, in the order of their numbers, and returns how many they were.
     ///
     /// # Errors
     ///
     /// As [`quarantined`](Self::quarantined).
     pub async fn retry_all(&self, queue: impl Into<String>) -> Result<usize, StoreError> {
-        let all = self.quarantined(queue).await?;
-        for quarantined in &all {
-            self.retry(quarantined.id).await?;
+        // A message that is retried gets a new number, and may be in quarantine again before the last one is retried.
+        let mut all = Vec::new();
+        self.each_page(queue.into(), |page| all.extend(page.iter().map(|quarantined| quarantined.id))).await?;
+        for id in &all {
+            self.retry(*id).await?;
         }
         Ok(all.len())
     }
@@ -98,7 +113,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Also if the queue has an owner.
+    /// Also if the queue has an owner, and if there is no such queue.
     pub async fn discard_queue(&self, queue: impl Into<String>) -> Result<(), StoreError> {
         let queue = queue.into();
         self.order(|reply| Order::DiscardQueue(queue, reply)).await

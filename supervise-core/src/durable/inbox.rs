@@ -22,6 +22,9 @@ use crate::failure::Failure;
 /// How many bytes of messages may be handed over and not yet stored.
 pub(super) const HANDED_OVER_BYTES: usize = 8 << 20;
 
+/// What a message that was handed over takes beside its body: itself, and about as much for the allocations that it points to.
+const BESIDE_BODY: usize = size_of::<HandedOver>() + 64;
+
 /// Tells the sender whether the message is durable. The error holds the message.
 pub(crate) type Receipt = oneshot::Sender<Result<(), (AcceptError, Box<dyn Copied>)>>;
 
@@ -87,8 +90,9 @@ pub(crate) struct HandedOver {
 }
 
 impl HandedOver {
+    /// About how many bytes it takes in memory.
     pub(super) fn bytes(&self) -> usize {
-        self.body.len() + self.key.as_ref().map_or(0, |key| key.len())
+        BESIDE_BODY + self.body.len() + self.key.as_ref().map_or(0, |key| key.len())
     }
 
     /// It is stored, or refused.
@@ -111,7 +115,8 @@ pub(super) type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
 /// A question or an order of the program.
 pub(super) enum Order {
     Queues(Reply<Vec<QueueRow>>),
-    Quarantined(String, Reply<Vec<Quarantined>>),
+    /// A page of a quarantine, after this number.
+    Quarantined(String, Seq, Reply<Vec<Quarantined>>),
     Retry(MessageId, Reply<()>),
     Discard(MessageId, Reply<()>),
     Rename(String, String, Reply<()>),
@@ -248,6 +253,7 @@ impl Inbox {
         name: Arc<str>,
         owner: ActorPath,
         settings: DurableMailbox,
+        has_batches: bool,
     ) -> Result<Arc<Outlet>, Unavailable> {
         let shared = settings.shared;
         if shared && !self.can_share {
@@ -261,7 +267,13 @@ impl Inbox {
         }
         owners.push(Reservation { number, owner: owner.clone(), shared });
         drop(state);
-        Ok(Arc::new(Outlet::new(number, name, owner, settings, Arc::clone(self))))
+        let outlet = Outlet::new(number, name, owner, settings, Arc::clone(self));
+        Ok(Arc::new(outlet.with_batches(has_batches)))
+    }
+
+    /// Whether an actor of this process has reserved the queue.
+    pub(super) fn is_reserved(&self, queue: &str) -> bool {
+        self.state().owners.contains_key(queue)
     }
 
     /// The outlet of a sender that does not own the queue.

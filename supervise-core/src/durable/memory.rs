@@ -2,20 +2,18 @@
 
 mod shared;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
+use super::KEYS_ARE_KEPT;
 use super::shares::Shares;
 use super::store::{
     Append, Appended, Change, Claim, CommitError, Ended, Fate, Group, Marks, MessageId, MessageStore, Opened,
     Owner, Quarantined, QueueId, QueueRow, Room, Seq, SharedQueues, StoreError, StoreErrorKind, StoreFuture,
     Stored,
 };
-
-/// How long a key is remembered.
-const KEY_LIFE: Duration = Duration::from_secs(600);
 
 /// A [`MessageStore`] in memory, for tests and for trying things out.
 ///
@@ -40,7 +38,7 @@ struct Disk {
     is_dirty: bool,
     /// The machine has stopped since it was opened.
     lost_power: bool,
-    /// How many processes have opened the store. Names the one that has it open.
+    /// How many processes have opened the store. Identifies the process that has it open.
     process: u64,
 }
 
@@ -50,10 +48,14 @@ struct Queue {
     last: Seq,
     /// In order.
     waiting: BTreeMap<Seq, Stored>,
-    /// The oldest first.
-    quarantine: Vec<(Fate, SystemTime, Stored)>,
-    keys: Vec<(String, SystemTime)>,
+    quarantine: BTreeMap<Seq, (Fate, SystemTime, Stored)>,
+    /// When the messages of these keys were accepted.
+    keys: HashMap<String, SystemTime>,
+    /// The same keys, in the order of their acceptance.
+    keys_in_order: VecDeque<String>,
     fence: u64,
+    /// Messages up to this one may have been begun by a process that died.
+    may_have_begun: Seq,
     mark: Mark,
     /// The mark as it was last written to the disk.
     synced: Mark,
@@ -146,13 +148,12 @@ impl Disk {
     fn append(&mut self, append: &Append) -> Option<Appended> {
         let queue = self.queue(append.queue)?;
         if let Some(key) = &append.key {
-            queue
-                .keys
-                .retain(|(_, since)| append.accepted_at.duration_since(*since).unwrap_or_default() < KEY_LIFE);
-            if queue.keys.iter().any(|(known, _)| known == key) {
+            queue.forget_keys(append.accepted_at);
+            if queue.keys.contains_key(key) {
                 return Some(Appended::Known);
             }
-            queue.keys.push((key.clone(), append.accepted_at));
+            queue.keys.insert(key.clone(), append.accepted_at);
+            queue.keys_in_order.push_back(key.clone());
         }
         let stored = Stored {
             seq: queue.last.next(),
@@ -194,7 +195,7 @@ impl Disk {
                 {
                     queue.shares.ended(&process, &BTreeSet::from([id.seq]));
                     stored.failures.clone_from(failures);
-                    queue.quarantine.push((*fate, SystemTime::now(), stored));
+                    queue.quarantine.insert(id.seq, (*fate, SystemTime::now(), stored));
                 }
             }
             Change::Retry(id) => {
@@ -246,12 +247,22 @@ impl Disk {
 }
 
 impl Queue {
-    fn take_quarantined(&mut self, seq: Seq) -> Option<Stored> {
-        let at = self.quarantine.iter().position(|(_, _, stored)| stored.seq == seq)?;
-        Some(self.quarantine.remove(at).2)
+    /// Forgets the keys that are old enough.
+    fn forget_keys(&mut self, now: SystemTime) {
+        let is_old = |since: &SystemTime| now.duration_since(*since).is_ok_and(|age| age >= KEYS_ARE_KEPT);
+        while let Some(oldest) = self.keys_in_order.front()
+            && self.keys.get(oldest).is_none_or(is_old)
+            && let Some(oldest) = self.keys_in_order.pop_front()
+        {
+            self.keys.remove(&oldest);
+        }
     }
 
-    /// Nobody holds messages any more, and nobody is charged.
+    fn take_quarantined(&mut self, seq: Seq) -> Option<Stored> {
+        Some(self.quarantine.remove(&seq)?.2)
+    }
+
+    /// Takes all messages from their holders without charging a crash.
     fn free_all(&mut self) {
         let members: Vec<u64> = self.shares.members().keys().copied().collect();
         for member in &members {
@@ -259,7 +270,7 @@ impl Queue {
         }
     }
 
-    /// Processes that shared the queue and have died are charged. Returns whether there were any: then the mark says nothing.
+    /// Charges a crash to the messages that dead processes held. Returns whether there were any; if so, the mark is meaningless.
     fn bury(&mut self, process: u64) -> bool {
         let dead: Vec<u64> = self.shares.members().keys().copied().filter(|member| *member != process).collect();
         for member in &dead {
@@ -268,7 +279,7 @@ impl Queue {
         !dead.is_empty()
     }
 
-    /// The message as it is delivered: a process may have died while it held it.
+    /// The message as it is delivered, with the crashes charged while the queue was shared.
     fn delivered(&self, stored: &Stored) -> Stored {
         let crashes = stored.crashes.max(self.shares.crashes(stored.seq));
         Stored { crashes, ..stored.clone() }
@@ -286,7 +297,7 @@ impl Queue {
     }
 }
 
-/// Notes in memory.
+/// Marks kept in memory.
 struct InMemory(Arc<Mutex<Disk>>);
 
 impl InMemory {
@@ -327,6 +338,14 @@ impl MessageStore for MemoryStore {
             (true, false) => Ended::ProcessDied,
             (false, false) => Ended::Cleanly,
         };
+        for queue in disk.queues.values_mut() {
+            let may_have_begun = match ended {
+                Ended::MachineStopped => queue.last,
+                Ended::ProcessDied => queue.mark.begun.unwrap_or_default(),
+                Ended::Cleanly => Seq(0),
+            };
+            queue.may_have_begun = queue.may_have_begun.max(may_have_begun);
+        }
         (disk.is_dirty, disk.lost_power) = (true, false);
         disk.process += u64::from(!own);
         drop(disk);
@@ -359,6 +378,7 @@ impl MessageStore for MemoryStore {
             last: queue.last,
             handled: mark.handled,
             begun,
+            may_have_begun: queue.may_have_begun,
             fence: queue.fence,
             was_ours: true,
         }))
@@ -381,12 +401,12 @@ impl MessageStore for MemoryStore {
         let mut disk = self.disk();
         let mut page: Vec<Stored> = Vec::new();
         let mut bytes = 0;
-        for stored in disk.queue(queue).into_iter().flat_map(|queue| queue.waiting.range(after.next()..)) {
-            bytes += stored.1.body.len();
+        for (_, stored) in disk.queue(queue).into_iter().flat_map(|queue| queue.waiting.range(after.next()..)) {
+            bytes += stored.body.len();
             if page.len() >= room.messages || (bytes > room.bytes && !page.is_empty()) {
                 break;
             }
-            page.push(stored.1.clone());
+            page.push(stored.clone());
         }
         drop(disk);
         ready(Ok(page))
@@ -399,22 +419,30 @@ impl MessageStore for MemoryStore {
         ready(Ok(rows))
     }
 
-    fn quarantined<'a>(&'a mut self, queue: &'a str) -> StoreFuture<'a, Result<Vec<Quarantined>, StoreError>> {
+    fn quarantined<'a>(
+        &'a mut self,
+        queue: &'a str,
+        after: Seq,
+        room: Room,
+    ) -> StoreFuture<'a, Result<Vec<Quarantined>, StoreError>> {
         let mut disk = self.disk();
         let Some(id) = disk.id(queue) else {
             let text = format!("there is no queue `{queue}`");
             return ready(Err(StoreError::new(StoreErrorKind::Refused, text)));
         };
-        let all = disk.queue(id).into_iter().flat_map(|queue| &queue.quarantine);
-        let all = all.map(|(fate, since, message)| Quarantined {
-            id: MessageId { queue: id, seq: message.seq },
-            fate: *fate,
-            since: *since,
-            message: message.clone(),
-        });
-        let all = all.collect();
+        let mut page = Vec::new();
+        let mut bytes = 0;
+        let rest = disk.queue(id).into_iter().flat_map(|queue| queue.quarantine.range(after.next()..));
+        for (seq, (fate, since, message)) in rest {
+            bytes += message.body.len();
+            if page.len() >= room.messages || (bytes > room.bytes && !page.is_empty()) {
+                break;
+            }
+            let id = MessageId { queue: id, seq: *seq };
+            page.push(Quarantined { id, fate: *fate, since: *since, message: message.clone() });
+        }
         drop(disk);
-        ready(Ok(all))
+        ready(Ok(page))
     }
 
     fn shared(&mut self) -> Option<&mut dyn SharedQueues> {
@@ -424,7 +452,7 @@ impl MessageStore for MemoryStore {
     fn close(self: Box<Self>) -> StoreFuture<'static, Result<(), StoreError>> {
         let mut disk = self.disk();
         if !self.is_owner(&disk) {
-            return ready(Err(StoreError::new(StoreErrorKind::Broken, "it is not open")));
+            return ready(Err(StoreError::new(StoreErrorKind::Broken, "the store is not open")));
         }
         disk.is_dirty = false;
         for queue in disk.queues.values_mut() {

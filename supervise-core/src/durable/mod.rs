@@ -10,9 +10,10 @@
 //! | `writer` | the one task that calls the store |
 //! | `inbox` | where everything for the writer arrives |
 //! | `outlet`, `ticket` | a claimed queue, and a stored message in memory, as actors see them |
-//! | `fields` | arguments as bytes |
+//! | `fields`, `arguments` | arguments as bytes, and as text |
 //! | `memory` | a store in memory, for tests |
 
+mod arguments;
 #[cfg(feature = "testkit")]
 mod check;
 pub(crate) mod fields;
@@ -32,10 +33,12 @@ pub mod suspects;
 pub(crate) mod ticket;
 mod writer;
 
+pub use self::arguments::Arguments;
 #[cfg(feature = "testkit")]
 pub use self::check::check;
 use std::future::Future;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::oneshot;
 
@@ -55,12 +58,16 @@ pub(crate) use self::ticket::Ticket;
 use crate::base::ActorPath;
 use crate::failure::{Failure, debug_in_one_line};
 
+/// How long a store remembers a [key](crate::Request::key), from the acceptance of its message.
+/// Rule [27.2](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.2).
+pub const KEYS_ARE_KEPT: Duration = Duration::from_secs(600);
+
 /// A durable mailbox has not accepted a message. Rule [27.2](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.2).
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AcceptError {
-    /// The store has no room: its disk is full. Nothing was stored.
-    #[error("the message was not accepted, because the store is full: {0}")]
+    /// The store takes no more messages: its disk or the mailbox is full, or its file was deleted. Nothing was stored.
+    #[error("the message was not accepted, because the store takes no more messages: {0}")]
     Full(Arc<str>),
     /// The actor has stopped, or its system is ending. Nothing was stored.
     #[error("the message was not accepted, because the actor has stopped")]
@@ -93,6 +100,8 @@ pub(crate) enum News {
         name: Option<&'static str>,
         failures: Vec<Failure>,
     },
+    /// Messages wait in a queue that no actor owns.
+    Unowned { queue: Arc<str>, messages: u64 },
     /// Accepted messages are missing.
     Missing(Vec<(QueueId, Seq)>),
     /// The store has failed, or could not be opened.

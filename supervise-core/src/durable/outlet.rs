@@ -144,6 +144,9 @@ pub(crate) struct Outlet {
     /// The path of the owner.
     pub(crate) owner: ActorPath,
     pub(crate) settings: DurableMailbox,
+    /// The owner handles messages in batches, and sets none aside. So all messages after those that were handled, up to the one that was
+    /// begun last, are under way.
+    pub(super) has_batches: bool,
     pub(crate) inbox: Arc<Inbox>,
     pub(super) queue: Mutex<Queue>,
     claimed: Mutex<Option<Claimed>>,
@@ -185,6 +188,7 @@ impl Outlet {
             name,
             owner,
             settings,
+            has_batches: false,
             inbox,
             queue: Mutex::new(settings.unclaimed()),
             claimed: Mutex::new(None),
@@ -196,6 +200,11 @@ impl Outlet {
             marked: AtomicBool::new(false),
             owed: AtomicU64::new(0),
         }
+    }
+
+    /// Sets whether the owner handles messages in batches and sets none aside.
+    pub(super) fn with_batches(self, has_batches: bool) -> Self {
+        Self { has_batches, ..self }
     }
 
     pub(super) fn of_sender(self) -> Self {
@@ -324,7 +333,7 @@ impl Outlet {
         Some(claimed)
     }
 
-    /// What an earlier process had begun has been charged, and is not charged for the same death again.
+    /// What an earlier process had begun has been charged; the same death must not charge it again.
     pub(super) fn has_charged(&self) {
         if !self.marked.load(Ordering::Relaxed) {
             self.marked.store(true, Ordering::Relaxed);
@@ -343,7 +352,7 @@ impl Outlet {
         is_ours
     }
 
-    /// The store knows it. The owner must be woken, and says what it does then.
+    /// The store knows it. The caller must wake the owner.
     pub(super) fn paid(&self) {
         self.owed.fetch_sub(1, Ordering::Release);
     }

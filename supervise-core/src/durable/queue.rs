@@ -7,8 +7,8 @@
 //!                              └────────────────────────────┘
 //! ```
 //!
-//! The cursor stands behind the last message that was pushed. Behind it is the backlog, which is one number, however many
-//! messages it has. Before it, only the open messages are remembered: all others have ended.
+//! The cursor is the last message that was pushed. The messages after it are the backlog, which is one number, however many
+//! messages it has. Of those before it, only the open ones are remembered: all others have ended.
 //!
 //! A queue that is shared with others has no cursor: the store says which messages belong to this process.
 //!
@@ -32,25 +32,26 @@ pub struct Queue {
     cursor: Seq,
     /// The highest number that a message has had so far.
     last: Seq,
-    /// The highest number that a message had before this process claimed the queue.
-    inherited: Seq,
+    /// Messages up to this one may have been begun by a process that died.
+    may_have_begun: Seq,
     /// All messages up to this one were handled by an earlier process, although the store may still have them.
     handled_before: Seq,
-    /// The message that was under way when an earlier process died, until the crash has been charged to it.
-    begun: Option<Seq>,
+    /// The first and the last message that were under way when an earlier process died, as far as the crash has not been charged to
+    /// them. Only a batch has several.
+    begun: Option<(Seq, Seq)>,
     /// The messages that were pushed and have not ended.
     open: BTreeSet<Seq>,
     /// The messages that were given back. A subset of `open`.
     back: BTreeSet<Seq>,
-    /// The message that may be pushed only when no other suspect is tried.
+    /// The message that may be pushed only while no other suspect is being tried.
     held: Option<Seq>,
-    /// A control stands behind this message, and takes its place before anything else is pushed.
+    /// A control follows this message. Nothing later is pushed before the control.
     barrier: Option<Seq>,
     /// No message is pushed any more.
     released: bool,
     /// If the queue is shared: whether the store may have messages for this owner.
     shared: Option<bool>,
-    /// This owner of a shared queue has room for a suspect, which it may not try yet.
+    /// This owner of a shared queue has room for a suspect but may not try one yet.
     waits: bool,
     /// The messages of a shared queue that have ended, and that the store still has.
     ended: BTreeSet<Seq>,
@@ -87,14 +88,14 @@ pub enum Fed {
 /// A request for a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wanted {
-    /// The page begins behind this message.
+    /// The page begins after this message.
     pub after: Seq,
     /// How many messages it may have.
     pub messages: usize,
 }
 
 impl Queue {
-    /// A queue that was just claimed. `begun` is the message whose handler had been begun when its last owner died.
+    /// A queue that was just claimed. `begun` is the message whose handler was running when the last owner died.
     pub fn claimed(
         window: usize,
         crashes: u32,
@@ -104,16 +105,15 @@ impl Queue {
         has_messages: bool,
     ) -> Self {
         let cursor = if has_messages { Seq(0) } else { last };
-        let inherited = last;
         let begun = begun.filter(|begun| *begun > handled);
         Self {
             window: window.max(1),
             crashes: crashes.max(1),
             cursor,
             last,
-            inherited,
+            may_have_begun: begun.unwrap_or_default(),
             handled_before: handled,
-            begun,
+            begun: begun.map(|begun| (begun, begun)),
             open: BTreeSet::new(),
             back: BTreeSet::new(),
             held: None,
@@ -123,6 +123,19 @@ impl Queue {
             waits: false,
             ended: BTreeSet::new(),
         }
+    }
+
+    /// The owner handles messages in batches: all up to the one that was begun last were under way.
+    #[must_use]
+    pub fn of_batches(self) -> Self {
+        let begun = self.begun.map(|(_, last)| (self.handled_before.next(), last));
+        Self { begun, ..self }
+    }
+
+    /// Messages up to `seq` may have been begun by a process that died.
+    #[must_use]
+    pub fn with_doubts(self, seq: Seq) -> Self {
+        Self { may_have_begun: self.may_have_begun.max(seq), ..self }
     }
 
     /// One owner's part of a queue that is shared.
@@ -138,9 +151,9 @@ impl Queue {
         }
     }
 
-    /// The store has assigned the number `last` in this queue. Returns how many messages it has stored of which this process does not know:
-    /// the store failed before it reported them, or another process has put them there.
-    pub fn grown(&mut self, last: Seq) -> u64 {
+    /// The store has assigned the number `last` in this queue. Returns how many stored messages this process did not know of: the store failed
+    /// before it reported them, or another process has put them there.
+    pub fn note_assigned(&mut self, last: Seq) -> u64 {
         self.look();
         let unknown = last.0.saturating_sub(self.last.0);
         self.last = self.last.max(last);
@@ -148,19 +161,22 @@ impl Queue {
     }
 
     /// A message was stored. Returns whether it goes into the lane as it is. If not, it is read again in its turn.
+    #[must_use]
     pub fn committed(&mut self, seq: Seq) -> bool {
         if self.shared.is_some() {
             // The store decides to whom it belongs.
-            self.grown(seq);
+            self.note_assigned(seq);
             return false;
         }
         // This does not hold if another process has put messages before it.
-        let is_next = self.cursor == self.last && seq <= self.last.next();
-        let is_next = is_next && self.back.is_empty() && self.held.is_none();
-        let is_next = is_next && self.barrier.is_none();
+        let is_next = self.cursor == self.last
+            && seq <= self.last.next()
+            && self.back.is_empty()
+            && self.held.is_none()
+            && self.barrier.is_none();
         self.last = self.last.max(seq);
         if !is_next || self.released || self.open.len() >= self.window {
-            // It is read in its turn, also if its number was thought to be a gap.
+            // It is read in its turn, even if its number was taken for a gap.
             self.cursor = self.cursor.min(Seq(seq.0 - 1));
             return false;
         }
@@ -170,7 +186,7 @@ impl Queue {
     }
 
     /// The store has a message of this number that was not committed here: a retry.
-    pub fn grew(&mut self, seq: Seq) {
+    pub fn note_retried(&mut self, seq: Seq) {
         self.last = self.last.max(seq);
     }
 
@@ -189,7 +205,7 @@ impl Queue {
         self.room().map(|messages| Wanted { after, messages })
     }
 
-    /// How many messages there is room for, if a page is worth its call: half a window.
+    /// The room for messages. `None` below half a window, when a page is not worth a call.
     fn room(&self) -> Option<usize> {
         let room = self.window.saturating_sub(self.in_hand());
         (room >= (self.window / 2).max(1)).then_some(room)
@@ -198,6 +214,7 @@ impl Queue {
     /// The page that was [wanted](Self::wants) is here. `is_free` says whether a suspect may be tried now.
     pub fn page(&mut self, wanted: Wanted, page: &[Seen], mut is_free: bool) -> Vec<Fed> {
         let mut fed = Vec::new();
+        let mut is_charging = false;
         let last = self.last;
         if self.back.first().is_some_and(|first| *first <= wanted.after) {
             // A message was given back while the page was read. It comes before the page.
@@ -229,20 +246,26 @@ impl Queue {
                 fed.push(Fed::Forget(seq));
                 continue;
             }
-            let charged = seen.crashes + u32::from(self.begun == Some(seq));
-            if seen.is_damaged || charged >= self.crashes {
+            let was_under_way = self.begun.is_some_and(|(first, last)| (first..=last).contains(&seq));
+            let charged = seen.crashes + u32::from(was_under_way);
+            let is_bad = seen.is_damaged || charged >= self.crashes;
+            if was_under_way && !is_bad {
+                self.has_charged(seq);
+                is_charging = true;
+                fed.push(Fed::Charge(seq));
+                continue;
+            }
+            if is_charging {
+                // What is charged is read again when that is durable, and so is everything after it.
+                break;
+            }
+            if is_bad {
                 self.cursor = self.cursor.max(seq);
                 self.open.insert(seq);
                 self.back.remove(&seq);
-                self.begun = self.begun.filter(|begun| *begun != seq);
+                self.has_charged(seq);
                 fed.push(if seen.is_damaged { Fed::Damaged(seq) } else { Fed::Crashed(seq) });
                 continue;
-            }
-            if self.begun == Some(seq) {
-                self.begun = None;
-                // It is read again when this is durable.
-                fed.push(Fed::Charge(seq));
-                break;
             }
             if charged > 0 && !is_free {
                 self.held = Some(seq);
@@ -261,8 +284,17 @@ impl Queue {
         fed
     }
 
-    /// The store has given these messages of a shared queue to this owner, and has more if `has_more`, and suspects that nobody tries if
-    /// `has_suspects`.
+    /// The message answers for the death of an earlier process, and so do those before it.
+    fn has_charged(&mut self, seq: Seq) {
+        if let Some((first, last)) = self.begun
+            && seq >= first
+        {
+            self.begun = (seq < last).then_some((seq.next(), last));
+        }
+    }
+
+    /// The store has given these messages of a shared queue to this owner. `has_more`: the store has more. `has_suspects`: it has suspects
+    /// that nobody is trying.
     pub fn taken(&mut self, taken: &[Seen], has_more: bool, has_suspects: bool) -> Vec<Fed> {
         let fed = |seen: &Seen| {
             let seq = seen.seq;
@@ -280,7 +312,7 @@ impl Queue {
         let has_room = self.room().is_some();
         self.waits = has_suspects && has_room;
         self.shared = Some(has_more || has_suspects && !has_room);
-        // It came instead of a suspect that can be tried.
+        // It took the place of a suspect that could be tried, so ask again.
         if fed.iter().any(|fed| matches!(fed, Fed::Crashed(_))) {
             self.look();
         }
@@ -302,14 +334,14 @@ impl Queue {
         self.ended.remove(&seq);
     }
 
-    /// The suspect that this queue waits with may be tried.
+    /// The suspect that this queue holds back may be tried.
     pub fn let_in(&mut self) {
         self.held = None;
         self.waits = false;
         self.look();
     }
 
-    /// Whether it waits with a suspect.
+    /// Whether it holds back a suspect.
     pub fn is_held(&self) -> bool {
         self.held.is_some() || self.waits
     }
@@ -322,7 +354,7 @@ impl Queue {
         self.back.remove(&seq);
     }
 
-    /// A message was dropped without an end.
+    /// A message was dropped before it was handled or quarantined.
     pub fn give_back(&mut self, seq: Seq) {
         if self.open.contains(&seq) {
             self.back.insert(seq);
@@ -330,7 +362,7 @@ impl Queue {
         }
     }
 
-    /// Ends the pushing of messages.
+    /// Stops pushing messages.
     pub fn release(&mut self) {
         self.released = true;
     }
@@ -351,7 +383,7 @@ impl Queue {
         }
     }
 
-    /// From now on, nothing behind `barrier` is pushed. A shared queue has no order, and so no barrier.
+    /// From now on, nothing after `barrier` is pushed. A shared queue has no order, and so no barrier.
     pub fn stop_at(&mut self, barrier: Option<Seq>) {
         self.barrier = barrier.filter(|_| self.shared.is_none());
     }
@@ -366,9 +398,9 @@ impl Queue {
         self.last
     }
 
-    /// Whether a message was stored before this process claimed the queue.
-    pub fn is_inherited(&self, seq: Seq) -> bool {
-        seq <= self.inherited
+    /// Whether the message may have been begun by a process that died.
+    pub fn may_have_begun(&self, seq: Seq) -> bool {
+        seq <= self.may_have_begun
     }
 
     /// How many messages are in the lane or with the handler.

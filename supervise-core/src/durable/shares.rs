@@ -87,7 +87,7 @@ impl<M: Ord + Clone> Shares<M> {
         self.held.get(member).is_some_and(|held| held.contains(&seq))
     }
 
-    /// If nobody shares the queue, a process may have owned it alone since the last member left. `first` is the first message that it has left,
+    /// If nobody shares the queue, a process may have owned it alone since the last member left. `first` is the first message that it left behind,
     /// `charged` says how often processes have died with a message under way, and `begun` is the message with which the last one has died.
     pub fn begin(&mut self, first: Seq, charged: impl IntoIterator<Item = (Seq, u32)>, begun: Option<Seq>) {
         if !self.held.is_empty() {

@@ -1,4 +1,4 @@
-//! What an engine must do that keeps the messages of durable mailboxes.
+//! What an engine that keeps the messages of durable mailboxes must do.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -47,8 +47,13 @@ pub trait MessageStore: Send + 'static {
     /// All queues.
     fn queues(&mut self) -> StoreFuture<'_, Result<Vec<QueueRow>, StoreError>>;
 
-    /// The quarantined messages of a queue, the oldest first.
-    fn quarantined<'a>(&'a mut self, queue: &'a str) -> StoreFuture<'a, Result<Vec<Quarantined>, StoreError>>;
+    /// The quarantined messages of a queue that come next after `after`, in the order of their numbers.
+    fn quarantined<'a>(
+        &'a mut self,
+        queue: &'a str,
+        after: Seq,
+        room: Room,
+    ) -> StoreFuture<'a, Result<Vec<Quarantined>, StoreError>>;
 
     /// If other processes may put messages into queues of this process, or own them, the store keeps `arrived` and calls it when that
     /// happens. The runtime calls this method once, before [`open`](Self::open).
@@ -79,12 +84,12 @@ pub trait SharedQueues: Send {
     fn share<'a>(&'a mut self, queue: &'a str) -> StoreFuture<'a, Result<Claim, StoreError>>;
 
     /// Gives messages of a queue to this process. Until they have left the queue, or the process leaves it or dies, no other process gets
-    /// them. All messages that a process held when it died are charged one crash, and so is the message that was under way when a process died
-    /// that owned the queue alone.
+    /// them. All messages that a process held when it died are charged one crash, and so is the message that a sole owner was handling when it
+    /// died.
     ///
-    /// Returns one message that has crashes, if `may_try` says so and there is one, then what the process holds and does not have `in_hand`, and
-    /// then messages that nobody holds. `room` counts messages only. If it has room for 0, nothing is given, and the rest of the answer is
-    /// true. Fails with [`StoreErrorKind::Claimed`] if the process is not an owner any more.
+    /// Returns one message that has crashes, if `may_try` is true and there is one, then what the process holds and does not have `in_hand`, and
+    /// then messages that nobody holds. `room` counts messages only. If it has room for 0, no messages are given; the other fields
+    /// are valid. Fails with [`StoreErrorKind::Claimed`] if the process is not an owner any more.
     fn take<'a>(
         &'a mut self,
         queue: QueueId,
@@ -103,7 +108,7 @@ pub struct Taken {
     pub passed: Seq,
     /// Whether the process could take more at once, if it has room.
     pub has_more: bool,
-    /// Whether messages wait that have crashes, and that nobody tries.
+    /// Whether suspects wait that nobody is trying.
     pub has_suspects: bool,
     /// How many messages are in the queue, including those that are held.
     pub waiting: u64,
@@ -115,7 +120,8 @@ pub struct Taken {
 ///
 /// Called on the actors' turns, so it must be cheap: it writes without waiting for the disk.
 pub trait Marks: Send + Sync {
-    /// The handler of `seq` is about to start, and all messages of the queue up to and including `handled` have been handled.
+    /// The handler of `seq` is about to start, and all messages of the queue up to and including `handled` have been handled. Before the
+    /// handler of a batch starts, this is called for each of its messages, in their order.
     fn begun(&self, queue: QueueId, seq: Seq, handled: Seq);
 
     /// No handler of the queue runs, and all its messages up to and including `handled` have been handled.
@@ -173,7 +179,8 @@ pub enum Ended {
     Cleanly,
     /// The process died and the machine went on: the [marks](Marks) are true.
     ProcessDied,
-    /// The machine stopped: the marks may be older than the messages.
+    /// The machine stopped: the marks may be older than the messages, so any message that waited
+    /// [may have begun](Claim::may_have_begun).
     MachineStopped,
 }
 
@@ -220,8 +227,11 @@ pub struct Claim {
     /// All messages up to and including this one have been handled, if the marks are true. Some of them may still be in the
     /// store.
     pub handled: Seq,
-    /// The message whose handler had been begun when the last owner ended uncleanly.
+    /// The message whose handler was running when the last owner died. If that was a batch, it is the last message of the batch.
     pub begun: Option<Seq>,
+    /// Messages up to this one may have been begun by a process that died: the store cannot rule it out. Also after later
+    /// processes have ended cleanly.
+    pub may_have_begun: Seq,
     /// Grows with each owner of the queue.
     pub fence: u64,
     /// Whether no other process has owned the queue since this one claimed it last. If another one has, what this process remembers about
@@ -314,14 +324,14 @@ pub enum Appended {
 pub enum CommitError {
     /// The store has no room for the group's messages, or takes no more for another reason. Nothing was changed. A group without [`Change::Append`]
     /// still succeeds: the store keeps a reserve for it.
-    #[error("the message store is full: {0}")]
+    #[error("the message store takes no more messages: {0}")]
     Full(String),
     /// Nobody knows whether the group is durable. The store must be opened again.
     #[error("the message store failed: {0}")]
     Unknown(String),
 }
 
-/// How many messages a [page](MessageStore::page) may have.
+/// How many messages a [page](MessageStore::page) or a page of the [quarantine](MessageStore::quarantined) may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Room {
     /// Messages. At least 1.

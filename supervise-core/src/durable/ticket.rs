@@ -68,6 +68,11 @@ impl Ticket {
         self.outlet.owns(self.term)
     }
 
+    /// Whether a process has died with the message.
+    pub(crate) fn is_suspect(&self) -> bool {
+        self.crashes > 0
+    }
+
     /// Its handler is about to start.
     pub(crate) fn begin(&self) -> Delivery {
         let claimed = self.outlet.begin(self.seq);
@@ -84,7 +89,7 @@ impl Ticket {
     /// Its handler returned.
     pub(crate) fn handled(&self) {
         if !self.has_ended.swap(true, Ordering::Relaxed) {
-            self.outlet.handled(self.term, self.seq, self.crashes > 0);
+            self.outlet.handled(self.term, self.seq, self.is_suspect());
         }
     }
 
@@ -205,7 +210,9 @@ impl Delivery {
     }
 
     /// Whether the message may have been begun by a process that died: it was under way when a process died, or it waited when
-    /// the machine stopped. If this is `false` and the [attempt](Self::attempt) is 1, nobody has begun it before.
+    /// the machine stopped or an owner on a NATS server died. If this is `false` and the [attempt](Self::attempt) is 1, nobody has begun it
+    /// before, except that an actor with a stash may have handled it out of turn.
+    /// Rule [27.6](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.6).
     pub fn after_crash(&self) -> bool {
         self.after_crash
     }

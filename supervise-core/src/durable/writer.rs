@@ -20,6 +20,7 @@ mod outage;
 mod senders;
 mod share;
 mod standby;
+mod unowned;
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
@@ -34,8 +35,8 @@ use super::inbox::{HandedOver, Inbox, Input};
 use super::outlet::{Asker, Claimed, Late, Outlet, Recipient};
 use super::queue::Queue;
 use super::store::{
-    Change, Claim, Ended, Fate, Group, Marks, MessageId, MessageStore, Owner, QueueId, QueueRow, Room, Seq,
-    StoreError, StoreErrorKind,
+    Change, Claim, Fate, Group, Marks, MessageId, MessageStore, Owner, QueueId, QueueRow, Room, Seq, StoreError,
+    StoreErrorKind,
 };
 use super::suspects::Suspects;
 use super::ticket::texts;
@@ -64,8 +65,6 @@ pub(super) struct Writer {
     inbox: Arc<Inbox>,
     listener: Arc<dyn Listener>,
     began: Instant,
-    /// How the process before this one ended.
-    ended: Ended,
     marks: Option<Arc<dyn Marks>>,
     queues: HashMap<u64, Entry>,
     suspects: Suspects<u64>,
@@ -79,6 +78,8 @@ pub(super) struct Writer {
     is_open: bool,
     /// When the writer next looks through the quarantines that have a limit of time.
     sweeps: Option<Instant>,
+    /// When the writer looks for queues without an owner, once.
+    looks: Option<Instant>,
     /// The numbers of queues to which this process sends without owning them, and how many messages each takes before the writer looks up
     /// again how full it is.
     numbers: HashMap<Arc<str>, (QueueId, u64)>,
@@ -124,7 +125,6 @@ impl Writer {
             inbox,
             listener,
             began: Instant::now(),
-            ended: Ended::Cleanly,
             marks: None,
             queues: HashMap::new(),
             suspects: Suspects::new(),
@@ -134,6 +134,7 @@ impl Writer {
             late: VecDeque::new(),
             is_open: false,
             sweeps: None,
+            looks: None,
             numbers: HashMap::new(),
             standby: Standby::default(),
             closing: None,
@@ -147,6 +148,7 @@ impl Writer {
         let inbox = Arc::clone(&self.inbox);
         self.store.listen(Arc::new(move |queue, last| inbox.put(Input::Arrived { queue, last })));
         self.open().await;
+        self.looks = Some(Instant::now() + unowned::PATIENCE);
         while self.closing.is_none() {
             let mut inputs = std::mem::take(&mut self.late);
             inputs.append(&mut self.inbox.take(GROUP));
@@ -155,6 +157,7 @@ impl Writer {
             }
             self.claim_again().await;
             self.sweep().await;
+            self.look_for_owners().await;
             if inputs.is_empty() && !self.group.is_due(Instant::now()) {
                 self.wait().await;
                 continue;
@@ -173,7 +176,8 @@ impl Writer {
     /// Waits for the next input, or until it is time for something.
     async fn wait(&mut self) {
         let suspects = self.suspects.until().map(|until| self.began + until);
-        match [self.group.until(), suspects, self.standby.until(), self.sweeps].into_iter().flatten().min() {
+        let times = [self.group.until(), suspects, self.standby.until(), self.sweeps, self.looks];
+        match times.into_iter().flatten().min() {
             None => self.inbox.arrived(false).await,
             Some(until) => {
                 let _in_time =
@@ -341,7 +345,7 @@ impl Writer {
             let error = StoreError::new(StoreErrorKind::Claimed, text);
             self.owners_of(claim.queue).into_iter().for_each(|term| self.lose(term, &error));
         }
-        let mut queue = if settings.shared {
+        let queue = if settings.shared {
             Queue::shared(settings.window, settings.crashes, claim.last)
         } else {
             Queue::claimed(
@@ -353,6 +357,8 @@ impl Writer {
                 claim.waiting > 0,
             )
         };
+        let queue = if outlet.has_batches { queue.of_batches() } else { queue };
+        let mut queue = queue.with_doubts(claim.may_have_begun);
         {
             let mut before = outlet.queue();
             if before.is_released() {
@@ -395,7 +401,7 @@ impl Writer {
             }
         }
         let Some(entry) = self.queues.get(&term) else { return };
-        let unknown = entry.outlet.queue().grown(last);
+        let unknown = entry.outlet.queue().note_assigned(last);
         if unknown > 0 {
             entry.outlet.set_waiting(unknown);
             self.hungry.insert(entry.outlet.term());

@@ -186,6 +186,16 @@ pub enum Event {
         /// How many messages.
         messages: u64,
     },
+    /// Messages wait in a queue of the message store that no actor has owned since the system was started, 30 s ago
+    /// (rule [27.11](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.11)).
+    #[cfg(feature = "durable")]
+    #[non_exhaustive]
+    QueueUnowned {
+        /// The queue.
+        queue: Arc<str>,
+        /// How many messages.
+        messages: u64,
+    },
     /// A message of a durable mailbox is in quarantine. A dead letter says so too
     /// (rule [27.15](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.15)).
     #[cfg(feature = "durable")]

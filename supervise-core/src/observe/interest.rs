@@ -82,7 +82,10 @@ impl Interest {
             #[cfg(feature = "durable")]
             Event::Quarantined { .. } => Self::DEAD_LETTERS,
             #[cfg(feature = "durable")]
-            Event::StoreFailed { .. } | Event::StoreOpened | Event::MessagesMissing { .. } => Self::FAILURES,
+            Event::StoreFailed { .. }
+            | Event::StoreOpened
+            | Event::MessagesMissing { .. }
+            | Event::QueueUnowned { .. } => Self::FAILURES,
             Event::Missed(_) => return None,
         })
     }

@@ -159,6 +159,16 @@ pub(super) fn store_failed(error: &str) {
     error!(target: TARGET, "the message store has failed and is tried again: {error}");
 }
 
+#[cfg(feature = "durable")]
+pub(super) fn queue_unowned(queue: &str, messages: u64) {
+    warn!(
+        target: TARGET,
+        queue,
+        messages,
+        "messages wait in a queue that no actor owns: spawn its actor, or give the queue to another one with `Store::rename`"
+    );
+}
+
 pub(super) fn termination_callback_failed(failure: &Failure) {
     error!(target: TARGET, "a termination callback failed: {}", Chain(failure));
 }

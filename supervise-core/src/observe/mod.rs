@@ -476,6 +476,12 @@ pub(crate) fn store_failed(error: &str) {
     told(|| log::store_failed(error));
 }
 
+/// Reports that messages wait in a queue without an owner.
+#[cfg(feature = "durable")]
+pub(crate) fn queue_unowned(queue: &str, messages: u64) {
+    told(|| log::queue_unowned(queue, messages));
+}
+
 /// Reports that a termination callback panicked.
 pub(crate) fn termination_callback_failed(failure: &Failure) {
     told(|| log::termination_callback_failed(failure));

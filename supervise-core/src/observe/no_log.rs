@@ -58,6 +58,9 @@ pub(super) fn root_failed(_: &Failure) {}
 #[cfg(feature = "durable")]
 pub(super) fn store_failed(_: &str) {}
 
+#[cfg(feature = "durable")]
+pub(super) fn queue_unowned(_: &str, _: u64) {}
+
 pub(super) fn termination_callback_failed(_: &Failure) {}
 
 #[cfg(feature = "signal")]

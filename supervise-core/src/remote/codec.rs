@@ -13,12 +13,11 @@ use serde::de::{DeserializeOwned, Deserializer, IgnoredAny, Visitor};
 use serde::{Deserialize, Serialize, forward_to_deserialize_any};
 
 use super::association::Number;
-use super::depth::is_shallow;
 use super::link::Link;
 use super::node::NodeCore;
 use super::wire::WireError;
 use crate::actor::{Answer, AskError, Envelope, ErasedSlot, ReplySlot, ReplyTo, answer, is_abandoned};
-use crate::base::{contained, drop_contained};
+use crate::base::{contained, drop_contained, is_shallow};
 use crate::observe::DeadLetterReason;
 
 /// A value that can travel to another node: an argument or a reply of a handler of a `remote` actor.

@@ -7,12 +7,12 @@ use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::association::{Effect, Frame, Input, Number};
 use super::codec::{Arguments, Asked, ok, read, scope};
-use super::depth::is_shallow;
 use super::holding::{Held, Holding};
 use super::link::{Link, Over, Work};
 use super::remote_actor::{Delivered, Inlet, RemoteType};
 use super::wire::{Find, Note, Signal, WireEnd, WireRef, take_number};
 use crate::actor::{AnyActorRef, AskError, EndReason, System};
+use crate::base::is_shallow;
 use crate::observe::{DeadLetterReason, Lost};
 use crate::supervision::{ChildId, HowEnded};
 

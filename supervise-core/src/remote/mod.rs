@@ -16,7 +16,7 @@
 // | `proxy` | the future of a cell that stands for a remote actor |
 // | `node` | [`Node`]: joining, finding, what was handed out; one task per node that listens to the engine and the clock |
 // | `names` | the registry |
-// | `codec`, `depth`, `wire` | messages and packets as bytes |
+// | `codec`, `wire` | messages and packets as bytes |
 // | `refs` | refs in messages |
 // | `remote_actor` | [`RemoteActor`] |
 // | `transport`, `inbox`, `memory` | the engine's trait, what it hears, and an engine in memory for tests |
@@ -24,7 +24,6 @@
 #[doc(hidden)]
 pub mod association;
 mod codec;
-mod depth;
 mod holding;
 mod inbound;
 mod inbox;

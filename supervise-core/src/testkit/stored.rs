@@ -169,8 +169,13 @@ impl MessageStore for Engine {
         self.memory.queues()
     }
 
-    fn quarantined<'a>(&'a mut self, queue: &'a str) -> StoreFuture<'a, Result<Vec<Quarantined>, StoreError>> {
-        self.memory.quarantined(queue)
+    fn quarantined<'a>(
+        &'a mut self,
+        queue: &'a str,
+        after: Seq,
+        room: Room,
+    ) -> StoreFuture<'a, Result<Vec<Quarantined>, StoreError>> {
+        self.memory.quarantined(queue, after, room)
     }
 
     fn shared(&mut self) -> Option<&mut dyn SharedQueues> {

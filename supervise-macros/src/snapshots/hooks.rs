@@ -89,6 +89,7 @@ impl ::supervise::Actor for Feed {
             };
         }
     }
+    const STASHES: ::core::primitive::bool = true;
     fn stash_while(
         &self,
         message: &::supervise::Envelope<FeedMessage>,

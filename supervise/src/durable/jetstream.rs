@@ -13,12 +13,14 @@ mod shares;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use async_nats::ConnectOptions;
 use supervise_core::durable::{
-    Appended, Arrived, Claim, CommitError, Group, MessageStore, Opened, Owner, Quarantined, QueueId, QueueRow,
-    Room, Seq, SharedQueues, StoreError, StoreErrorKind, StoreFuture, Stored,
+    Appended, Arrived, Claim, CommitError, Group, KEYS_ARE_KEPT, MessageStore, Opened, Owner, Quarantined,
+    QueueId, QueueRow, Room, Seq, SharedQueues, StoreError, StoreErrorKind, StoreFuture, Stored,
 };
 
 use self::names::Known;
@@ -28,8 +30,6 @@ use self::open::Open;
 const LEASE: Duration = Duration::from_secs(10);
 /// How long the server may take to accept.
 const ACCEPT_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long the server knows a key.
-const KEYS_ARE_KEPT: Duration = Duration::from_secs(600);
 
 /// A [`MessageStore`] on a NATS server with JetStream, for systems of the same name on many nodes.
 ///
@@ -70,12 +70,20 @@ const KEYS_ARE_KEPT: Duration = Duration::from_secs(600);
 /// A message may be about 12 kB smaller than the server's `max_payload`, so that it can be quarantined with its failures. A larger
 /// one is refused alone, as `NotEncodable`; one for which the server has no room, as `Full`.
 ///
+/// # Security
+///
+/// Whoever may publish to the subjects `sv.<system>.>` of the server can send messages to your actors, and whoever may read its streams can read
+/// them. Give the service an account or a user of its own. With a URL `nats://..`, the connection is encrypted only if the server demands it: for a
+/// server on another machine write `tls://..`, or set [`root_certificates`](Self::root_certificates). A user and a password may be in the URL,
+/// `tls://user:password@host`; [`client_certificate`](Self::client_certificate) and [`credentials`](Self::credentials) are the other ways to log in.
+///
 /// # Server
 ///
 /// Version 2.9 or newer. For each queue there is a stream `SV_<system>_Q<number>`, and for each system `SV_<system>_STATE`,
 /// `SV_<system>_LEASE` and `SV_<system>_QUARANTINE`.
 pub struct JetStreamStore {
     url: String,
+    security: Security,
     replicas: usize,
     lease: Duration,
     accept_timeout: Duration,
@@ -95,6 +103,7 @@ impl JetStreamStore {
         let (replicas, lease, accept_timeout) = (1, LEASE, ACCEPT_TIMEOUT);
         Self {
             url: url.into(),
+            security: Security::default(),
             replicas,
             lease,
             accept_timeout,
@@ -105,6 +114,25 @@ impl JetStreamStore {
         }
     }
 
+    /// Trusts servers whose certificates these authorities have signed, in addition to those that the machine trusts, and connects with TLS
+    /// only. The file has their certificates, as PEM.
+    pub fn root_certificates(mut self, file: impl Into<PathBuf>) -> Self {
+        self.security.authorities.push(file.into());
+        self
+    }
+
+    /// Shows this certificate to the server, and connects with TLS only. The files have the certificate and its private key, as PEM.
+    pub fn client_certificate(mut self, certificate: impl Into<PathBuf>, key: impl Into<PathBuf>) -> Self {
+        self.security.certificate = Some((certificate.into(), key.into()));
+        self
+    }
+
+    /// Logs in with a credentials file, which has the user's JWT and seed. It is read whenever the store is opened.
+    pub fn credentials(mut self, file: impl Into<PathBuf>) -> Self {
+        self.security.credentials = Some(file.into());
+        self
+    }
+
     /// On how many servers of a cluster each message is stored, 1 unless said otherwise. Streams that exist are not changed.
     pub fn replicas(mut self, replicas: usize) -> Self {
         self.replicas = replicas;
@@ -112,9 +140,9 @@ impl JetStreamStore {
     }
 
     /// Sets how long a dead node still owns its queues. The default is 10 s. The first node that starts decides for all nodes, because
-    /// the server keeps the leases for that time.
+    /// the server keeps the leases for that time. A lease is at least 1 s long.
     pub fn lease(mut self, lease: Duration) -> Self {
-        self.lease = lease;
+        self.lease = lease.max(Duration::from_secs(1));
         self
     }
 
@@ -126,6 +154,31 @@ impl JetStreamStore {
 
     fn opened(&mut self) -> Result<&mut Open, StoreError> {
         self.open.as_mut().ok_or_else(|| broken("the message store on NATS is not open"))
+    }
+}
+
+/// How the store and its server know each other.
+#[derive(Default)]
+struct Security {
+    authorities: Vec<PathBuf>,
+    certificate: Option<(PathBuf, PathBuf)>,
+    credentials: Option<PathBuf>,
+}
+
+impl Security {
+    /// Adds the settings to those of a connection.
+    async fn apply(&self, mut options: ConnectOptions) -> Result<ConnectOptions> {
+        for authority in &self.authorities {
+            options = options.add_root_certificates(authority.clone()).require_tls(true);
+        }
+        if let Some((certificate, key)) = &self.certificate {
+            options = options.add_client_certificate(certificate.clone(), key.clone()).require_tls(true);
+        }
+        if let Some(file) = &self.credentials {
+            let read = options.credentials_file(file).await;
+            options = read.map_err(|error| broken(format_args!("the credentials {}: {error}", file.display())))?;
+        }
+        Ok(options)
     }
 }
 
@@ -185,8 +238,13 @@ impl MessageStore for JetStreamStore {
         Box::pin(async move { self.opened()?.rows().await })
     }
 
-    fn quarantined<'a>(&'a mut self, queue: &'a str) -> StoreFuture<'a, Result<Vec<Quarantined>>> {
-        Box::pin(async move { self.opened()?.quarantined(queue).await })
+    fn quarantined<'a>(
+        &'a mut self,
+        queue: &'a str,
+        after: Seq,
+        room: Room,
+    ) -> StoreFuture<'a, Result<Vec<Quarantined>>> {
+        Box::pin(async move { self.opened()?.quarantined(queue, after, room).await })
     }
 
     fn listen(&mut self, arrived: Arrived) {

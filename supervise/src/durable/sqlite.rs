@@ -135,7 +135,9 @@ impl SqliteStore {
         let thread = std::thread::Builder::new().name("supervise-store".to_owned()).spawn(work);
         match thread {
             Ok(thread) => Ok(Worker { jobs, thread }),
-            Err(error) => Err(self.place.error(StoreErrorKind::Broken, format_args!("it has no thread: {error}"))),
+            Err(error) => Err(self
+                .place
+                .error(StoreErrorKind::Broken, format_args!("its thread could not be started: {error}"))),
         }
     }
 
@@ -156,7 +158,7 @@ impl SqliteStore {
     }
 
     fn gone(&self) -> StoreError {
-        self.place.error(StoreErrorKind::Broken, "it is not open")
+        self.place.error(StoreErrorKind::Broken, "the store is not open")
     }
 }
 
@@ -202,9 +204,14 @@ impl MessageStore for SqliteStore {
         Box::pin(async move { self.call(|engine| engine.queues()).await? })
     }
 
-    fn quarantined<'a>(&'a mut self, queue: &'a str) -> StoreFuture<'a, Result<Vec<Quarantined>, StoreError>> {
+    fn quarantined<'a>(
+        &'a mut self,
+        queue: &'a str,
+        after: Seq,
+        room: Room,
+    ) -> StoreFuture<'a, Result<Vec<Quarantined>, StoreError>> {
         let queue = queue.to_owned();
-        Box::pin(async move { self.call(move |engine| engine.quarantined(&queue)).await? })
+        Box::pin(async move { self.call(move |engine| engine.quarantined(&queue, after, room)).await? })
     }
 
     fn close(mut self: Box<Self>) -> StoreFuture<'static, Result<(), StoreError>> {
@@ -232,7 +239,7 @@ impl fmt::Debug for SqliteStore {
     }
 }
 
-/// Called on the thread when the store is closed and its file is free again.
+/// What the thread does when the store is closed and its file is free.
 enum After {
     Refused(OpenAnswer, StoreError),
     OpenAgain(OpenAnswer),

@@ -71,6 +71,8 @@ struct Disk {
     quarantine: Vec<Seq>,
     begun: Option<Seq>,
     handled: Seq,
+    /// Messages up to this one may have been begun by a process that died.
+    may_have_begun: Seq,
 }
 
 /// What happened to a message, for the invariants.
@@ -147,7 +149,8 @@ impl World {
             disk.handled,
             disk.begun.filter(|begun| disk.waiting.contains_key(begun)),
             !disk.waiting.is_empty(),
-        );
+        )
+        .with_doubts(disk.may_have_begun);
         self.owners[at] = Some(Owner {
             queue,
             lane: VecDeque::new(),
@@ -203,7 +206,7 @@ impl World {
                     }
                     self.has_charged(at);
                 }
-                Change::Release => {}
+                Change::Release => disk.begun = None,
             }
         }
         for at in concerned {
@@ -297,6 +300,7 @@ impl World {
             return Err(format!("{seq:?} of queue {at} is tried although {crashes} processes have died with it"));
         }
         (self.disks[at].begun, self.disks[at].handled) = (Some(seq), owner.queue.handled());
+        let looks_new = attempts == 0 && crashes == 0 && !owner.queue.may_have_begun(seq);
         let on_disk = self.disks[at].waiting.get(&seq).map(|stored| stored.attempts);
         let earlier = self.histories[at].range(..seq).find(|(_, history)| !history.begun).map(|(seq, _)| *seq);
         let skipped = earlier.filter(|earlier| {
@@ -305,10 +309,13 @@ impl World {
         });
         let history = self.history(at, seq);
         let repeats = history.begun && !std::mem::take(&mut history.may_repeat);
-        history.begun = true;
+        let was_begun = std::mem::replace(&mut history.begun, true);
         let stored = history.stored;
         if repeats {
             return Err(format!("{seq:?} of queue {at} is handled again, and nothing allows it"));
+        }
+        if was_begun && looks_new {
+            return Err(format!("{seq:?} of queue {at} is handled again, and looks as if nobody had begun it"));
         }
         if let Some(skipped) = skipped {
             return Err(format!("{seq:?} of queue {at} is handled before {skipped:?}"));
@@ -361,7 +368,9 @@ impl World {
             owner.queue.give_back(seq);
             self.over(at, seq);
         }
-        (self.disks[at].begun, self.disks[at].handled) = (None, owner.queue.handled());
+        if !self.owes(at) {
+            (self.disks[at].begun, self.disks[at].handled) = (None, owner.queue.handled());
+        }
         self.group.push((at, Change::Release));
         if let Some(next) = self.suspects.forget(at) {
             self.let_in(next);
@@ -375,6 +384,8 @@ impl World {
         for at in 0..self.limits.queues {
             let last = self.owners[at].take().and_then(|owner| owner.last);
             let disk = &mut self.disks[at];
+            let may_have_begun = if power { disk.last } else { disk.begun.unwrap_or_default() };
+            disk.may_have_begun = disk.may_have_begun.max(may_have_begun);
             if power {
                 // The marks of the last clean end: none.
                 (disk.begun, disk.handled) = (None, Seq(0));

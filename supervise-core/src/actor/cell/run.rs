@@ -18,7 +18,7 @@ use std::task::{Context as TaskContext, Poll};
 pub(super) use self::messages::Interrupt;
 pub use self::messages::StashOverflow;
 #[cfg(feature = "durable")]
-pub(super) use self::stored::{begin, may_begin};
+pub(super) use self::stored::{begin, is_suspect, may_begin};
 pub(super) use self::supervision_turn::decide_now;
 use super::Cell;
 use super::effect_runner::EffectRunner;
@@ -115,6 +115,11 @@ impl<A: Actor> Runner<A> {
                     }
                     UserCode::Batch if !A::BATCHES => unreachable!("this actor gathers no messages"),
                     UserCode::Batch => {
+                        #[cfg(feature = "durable")]
+                        if const { A::DURABLE.is_some() } && !self.effects.may_begin_batch() {
+                            self.handled(Ok(Ok(())));
+                            continue;
+                        }
                         let outcome = finish!(|instance, ctx, effects| {
                             #[cfg_attr(
                                 not(feature = "durable"),

@@ -261,7 +261,9 @@ impl From<SendErrorReason> for AskError {
             SendErrorReason::MailboxFull => Self::MailboxFull,
             SendErrorReason::TooManyChildren => Self::TooManyChildren,
             #[cfg(feature = "durable")]
-            SendErrorReason::NotAccepted => Self::NotAccepted(crate::durable::AcceptError::StoreDown("".into())),
+            SendErrorReason::NotAccepted => Self::NotAccepted(crate::durable::AcceptError::StoreDown(
+                "the reason was told to the sender".into(),
+            )),
             SendErrorReason::Unreachable => Self::Undeliverable,
         }
     }

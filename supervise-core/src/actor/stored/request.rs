@@ -31,16 +31,24 @@ enum Way {
     Transient,
 }
 
+/// A message as it is stored. `None`: its handler is transient.
+pub(super) fn encoded<A: Actor>(message: &A::Message) -> Result<Option<Encoded>, AcceptError> {
+    let refused = |text: String| AcceptError::NotEncodable(text.into());
+    match contained(|| A::encode(message)) {
+        Ok(Ok(encoded)) => encoded.map(Encoded::checked).transpose().map_err(|error| refused(error.to_string())),
+        Ok(Err(error)) => Err(refused(error.to_string())),
+        Err(payload) => Err(refused(Failure::panic(payload).to_string())),
+    }
+}
+
 impl<A: Actor> ActorRef<A> {
     /// Encodes a message on its sender's stack.
     fn way(&self, message: &A::Message) -> Result<Way, AcceptError> {
         let Some(outlet) = self.core().outlet() else { return Ok(Way::Transient) };
-        match contained(|| A::encode(message)) {
-            Ok(Ok(None)) => Ok(Way::Transient),
-            Ok(Ok(Some(_))) if outlet.refuses() => Err(AcceptError::Stopped),
-            Ok(Ok(Some(encoded))) => Ok(Way::Stored(Arc::clone(outlet), encoded)),
-            Ok(Err(error)) => Err(AcceptError::NotEncodable(error.to_string().into())),
-            Err(payload) => Err(AcceptError::NotEncodable(Failure::panic(payload).to_string().into())),
+        match encoded::<A>(message)? {
+            None => Ok(Way::Transient),
+            Some(_) if outlet.refuses() => Err(AcceptError::Stopped),
+            Some(encoded) => Ok(Way::Stored(Arc::clone(outlet), encoded)),
         }
     }
 
@@ -51,7 +59,17 @@ impl<A: Actor> ActorRef<A> {
     }
 
     fn tell_keyed(&self, message: A::Message, key: Option<String>) -> Result<(), SendError<A::Message>> {
-        match self.way(&message) {
+        let way = self.way(&message);
+        self.tell_on(way, message, key)
+    }
+
+    fn tell_on(
+        &self,
+        way: Result<Way, AcceptError>,
+        message: A::Message,
+        key: Option<String>,
+    ) -> Result<(), SendError<A::Message>> {
+        match way {
             Ok(Way::Transient) => self.push(message),
             Ok(Way::Stored(outlet, encoded)) => {
                 let order = HandOver { is_told: true, key, ..HandOver::new(self, outlet, encoded, message) };
@@ -71,8 +89,10 @@ impl<A: Actor> ActorRef<A> {
     /// Tells a durable actor a message with the slot of another one's asker.
     #[cold]
     pub(in crate::actor) fn reply_to_stored(&self, message: A::Message) {
-        if let Err(refused) = self.tell_stored(message) {
-            let why = refused.reason().into();
+        let way = self.way(&message);
+        let why = way.as_ref().err().filter(|why| **why != AcceptError::Stopped).cloned();
+        if let Err(refused) = self.tell_on(way, message, None) {
+            let why = why.map_or_else(|| refused.reason().into(), AskError::NotAccepted);
             drop_because(why, refused.into_message());
         }
     }

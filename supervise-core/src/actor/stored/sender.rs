@@ -10,12 +10,11 @@ use std::time::SystemTime;
 
 use tokio::sync::oneshot;
 
-use super::request::when_room;
+use super::request::{encoded, when_room};
 use crate::actor::definition::{Actor, Durable};
 use crate::actor::envelope::MessageFor;
-use crate::base::{contained, drop_contained};
+use crate::base::drop_contained;
 use crate::durable::{AcceptError, Asker, Copied, HandedOver, Held, Outlet, Store};
-use crate::failure::Failure;
 
 /// Stores messages for the actor of a queue, wherever and whenever that actor lives. See [`Store::sender`](crate::durable::Store::sender).
 pub struct Sender<A> {
@@ -76,15 +75,10 @@ impl<A: Actor + Durable> Sender<A> {
     }
 
     async fn store(&self, message: A::Message, key: Option<String>) -> Result<(), AcceptError> {
-        let encoded = contained(|| A::encode(&message));
+        let encoded = encoded::<A>(&message);
         drop_contained(message);
-        let refused = |text: String| AcceptError::NotEncodable(text.into());
-        let encoded = match encoded {
-            Ok(Ok(Some(encoded))) => encoded,
-            Ok(Ok(None)) => return Err(refused("its handler is transient".to_owned())),
-            Ok(Err(error)) => return Err(refused(error.to_string())),
-            Err(payload) => return Err(refused(Failure::panic(payload).to_string())),
-        };
+        let is_transient = || AcceptError::NotEncodable("its handler is transient".into());
+        let encoded = encoded?.ok_or_else(is_transient)?;
         let Some(outlet) = &self.outlet else {
             let text = "the system has no store: write `ActorSystem::builder(..).store(..)`";
             return Err(AcceptError::StoreDown(text.into()));

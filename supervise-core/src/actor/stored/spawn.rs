@@ -23,7 +23,9 @@ pub(in crate::actor) fn reserve<A: Actor>(
 ) -> Result<Reserved, SpawnError> {
     match const { A::DURABLE } {
         None => Ok(None),
-        Some(settings) => reserve_queue(above, name, props.queue_name(), settings),
+        Some(settings) => {
+            reserve_queue(above, name, props.queue_name(), settings, const { A::BATCHES && !A::STASHES })
+        }
     }
 }
 
@@ -33,6 +35,7 @@ fn reserve_queue(
     name: NewName<'_>,
     queue: Option<&str>,
     settings: DurableMailbox,
+    has_batches: bool,
 ) -> Result<Reserved, SpawnError> {
     let parent = above.path();
     let Some(inbox) = above.system.store() else { return Err(SpawnError::NoStore { parent }) };
@@ -50,7 +53,7 @@ fn reserve_queue(
         Unavailable::Taken { owner } => SpawnError::QueueTaken { parent, queue: queue.to_string(), owner },
         Unavailable::NotShared => SpawnError::CannotShare { parent, queue: queue.to_string() },
     };
-    inbox.reserve(Arc::clone(&queue), owner, settings).map(Some).map_err(refused)
+    inbox.reserve(Arc::clone(&queue), owner, settings, has_batches).map(Some).map_err(refused)
 }
 
 /// The actor was not made.

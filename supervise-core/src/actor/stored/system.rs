@@ -40,6 +40,10 @@ impl Listener for Reporter {
                 system.dead_letter(|| (owner.clone(), None), lost);
                 events.publish(Event::Quarantined { actor: owner, queue, id, kind, fate, failures });
             }
+            News::Unowned { queue, messages } => {
+                observe::queue_unowned(&queue, messages);
+                events.publish(Event::QueueUnowned { queue, messages });
+            }
             News::Missing(messages) => {
                 let messages = messages.into_iter().map(|(queue, seq)| MessageId { queue, seq }).collect();
                 events.publish(Event::MessagesMissing { messages });

@@ -36,6 +36,12 @@ impl Ticketed {
         parts.0.as_ref().is_none_or(|ticket| ticket.may_begin())
     }
 
+    /// Whether a process has died with the message.
+    pub(in crate::actor) fn is_suspect(&self) -> bool {
+        let parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
+        parts.0.as_ref().is_some_and(|ticket| ticket.is_suspect())
+    }
+
     pub(in crate::actor) fn is_asked(&self) -> bool {
         self.parts.lock().unwrap_or_else(PoisonError::into_inner).1.is_some()
     }

@@ -37,6 +37,7 @@ impl SharedQueues for MemoryStore {
             last: queue.last,
             handled: Seq(0),
             begun: None,
+            may_have_begun: queue.may_have_begun,
             fence: queue.fence,
             was_ours,
         }))
@@ -56,7 +57,7 @@ impl SharedQueues for MemoryStore {
             let text = "this process does not share the queue any more";
             return ready(Err(StoreError::new(StoreErrorKind::Claimed, text)));
         };
-        // Numbers without a message are held by nobody.
+        // No process holds a number whose message is gone.
         let first = queue.waiting.keys().next().copied().unwrap_or(queue.last.next());
         let wish = Wish { in_hand, room: room.messages, may_try, first, last: queue.last };
         let given = queue.shares.take(&process, wish);

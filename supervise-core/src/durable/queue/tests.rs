@@ -70,7 +70,7 @@ fn what_is_given_back_while_a_page_is_read_comes_before_the_page() {
 fn a_retried_message_is_read_in_its_turn() {
     let mut queue = fresh(1);
     assert!(queue.committed(Seq(1)));
-    queue.grew(Seq(2));
+    queue.note_retried(Seq(2));
     assert!(!queue.committed(Seq(3)), "2 comes first");
     queue.end(Seq(1));
     assert_eq!(queue.handled(), Seq(1));
@@ -109,7 +109,6 @@ fn what_an_earlier_process_handled_is_forgotten() {
     let wanted = queue.wants().expect("there is a backlog");
     let fed = queue.page(wanted, &seen([1, 2, 3]), true);
     assert_eq!(fed, [Fed::Forget(Seq(1)), Fed::Forget(Seq(2)), Fed::Push(Seq(3))]);
-    assert!(queue.is_inherited(Seq(3)) && !queue.is_inherited(Seq(4)));
 }
 
 #[test]
@@ -135,4 +134,42 @@ fn the_message_that_killed_the_process_too_often_is_never_pushed() {
     assert_eq!(queue.handled(), Seq(0), "not before the quarantine is durable");
     queue.end(Seq(1));
     assert_eq!(queue.handled(), Seq(1));
+}
+
+#[test]
+fn a_batch_that_was_under_way_is_charged_before_anything_is_tried() {
+    let queue = Queue::claimed(8, 2, Seq(9), Seq(1), Some(Seq(4)), true);
+    let alone = queue.clone();
+    let mut queue = queue.of_batches();
+    let wanted = queue.wants().expect("there is a backlog");
+    let page = seen([2, 3, 4, 5]);
+    assert_eq!(queue.page(wanted, &page, true), [2, 3, 4].map(|seq| Fed::Charge(Seq(seq))));
+    let charged = |seq: u64, crashes| Seen { crashes, ..seen([seq])[0] };
+    let again = [charged(2, 1), charged(3, 1), charged(4, 1), charged(5, 0)];
+    let wanted = queue.wants().expect("they are read again");
+    assert_eq!(queue.page(wanted, &again, true), [Fed::Try(Seq(2))], "nothing passes 3, which is not tried yet");
+    assert!(queue.may_have_begun(Seq(4)) && !queue.may_have_begun(Seq(5)));
+    // An actor that does not handle batches had one of them under way, and had set the others aside.
+    let mut queue = alone;
+    let wanted = queue.wants().expect("there is a backlog");
+    let fed = queue.page(wanted, &page, true);
+    assert_eq!(fed, [Fed::Push(Seq(2)), Fed::Push(Seq(3)), Fed::Charge(Seq(4))]);
+    assert!(queue.may_have_begun(Seq(3)), "it may have been handled since the last group");
+}
+
+#[test]
+fn a_batch_of_which_some_have_been_charged_too_often_loses_none() {
+    let mut queue = Queue::claimed(8, 2, Seq(4), Seq(0), Some(Seq(3)), true).of_batches();
+    let charged = |seq: u64, crashes| Seen { crashes, ..seen([seq])[0] };
+    let wanted = queue.wants().expect("there is a backlog");
+    let page = [charged(1, 0), charged(2, 1), charged(3, 0), charged(4, 0)];
+    assert_eq!(queue.page(wanted, &page, true), [Fed::Charge(Seq(1))]);
+    let page = [charged(1, 1), charged(2, 1), charged(3, 0), charged(4, 0)];
+    let wanted = queue.wants().expect("they are read again");
+    let fed = queue.page(wanted, &page, true);
+    assert_eq!(fed, [Fed::Try(Seq(1)), Fed::Crashed(Seq(2)), Fed::Charge(Seq(3))]);
+    let page = [charged(3, 1), charged(4, 0)];
+    queue.end(Seq(1));
+    let wanted = queue.wants().expect("they are read again");
+    assert_eq!(queue.page(wanted, &page, true), [Fed::Try(Seq(3)), Fed::Push(Seq(4))]);
 }

@@ -223,7 +223,7 @@ impl Writer {
                     drop(message.held.stored().and_then(Copied::into_asker));
                 }
                 Some(Appended::Full) => {
-                    message.refuse(&AcceptError::Full("it has no room for the message".into()));
+                    message.refuse(&AcceptError::Full("it has no room for this one".into()));
                 }
                 Some(Appended::TooLarge) => {
                     let text = "it is larger than the store takes";
@@ -297,7 +297,7 @@ impl Writer {
             return;
         };
         if !outlet.settings.shared {
-            let foreign = seq.0.saturating_sub(outlet.queue().last().0 + 1);
+            let foreign = seq.0.saturating_sub(outlet.queue().last().0.saturating_add(1));
             outlet.set_waiting(foreign);
         }
         if !outlet.queue().committed(seq) {

@@ -7,7 +7,7 @@ use super::super::queue::{Fed, Seen, Wanted};
 use super::super::store::{Room, Stored};
 use super::super::ticket::Ticket;
 use super::share::Fetched;
-use super::{Ended, Failure, Fate, MessageId, PAGE_BYTES, StoreError, StoreErrorKind, Writer, commit};
+use super::{Failure, Fate, MessageId, PAGE_BYTES, StoreError, StoreErrorKind, Writer, commit};
 use crate::durable::store::Change;
 
 impl Writer {
@@ -129,8 +129,7 @@ impl Writer {
     fn deliver(&mut self, outlet: u64, mut stored: Stored) -> bool {
         let Some(entry) = self.queues.get_mut(&outlet) else { return true };
         let seq = stored.seq;
-        let waited = self.ended == Ended::MachineStopped && entry.outlet.queue().is_inherited(seq);
-        let after_crash = stored.crashes > 0 || waited;
+        let after_crash = stored.crashes > 0 || entry.outlet.queue().may_have_begun(seq);
         let id = entry.id;
         let mut asker = entry.askers.remove(&seq);
         if asker.is_none() && entry.outlet.settings.shared {

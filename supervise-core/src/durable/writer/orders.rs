@@ -3,6 +3,7 @@
 //! Rules 27.11 and 27.15.
 
 use super::super::inbox::{Order, Reply};
+use super::keep::PAGE_OF_QUARANTINE;
 use super::{Change, QueueId, QueueRow, Room, StoreError, StoreErrorKind, Writer, commit};
 
 impl Writer {
@@ -12,7 +13,9 @@ impl Writer {
         self.numbers.clear();
         match order {
             Order::Queues(reply) => answer(reply, self.rows().await),
-            Order::Quarantined(queue, reply) => answer(reply, self.store.quarantined(&queue).await),
+            Order::Quarantined(queue, after, reply) => {
+                answer(reply, self.store.quarantined(&queue, after, PAGE_OF_QUARANTINE).await);
+            }
             Order::Retry(id, reply) => {
                 self.group.add(Change::Retry(id), commit::Then::Answer(reply));
                 self.commit().await;
@@ -44,7 +47,7 @@ impl Writer {
             Err(error) => return self.outage(error.to_string()).await,
         };
         if let (Some(retried), Some(entry)) = (page.first(), self.queues.get(&number)) {
-            entry.outlet.queue().grew(retried.seq);
+            entry.outlet.queue().note_retried(retried.seq);
             entry.outlet.set_waiting(1);
             self.hungry.insert(number);
         }
@@ -72,14 +75,17 @@ impl Writer {
 
     /// The error if a queue cannot be discarded.
     async fn refuses_discard(&mut self, queue: &str) -> Option<StoreError> {
-        match self.rows().await {
-            Ok(rows) => self.owned(&rows, &[queue]),
-            Err(error) => Some(error),
-        }
+        let rows = match self.rows().await {
+            Ok(rows) => rows,
+            Err(error) => return Some(error),
+        };
+        let is_unknown = || rows.iter().all(|row| row.name != queue);
+        let unknown = || StoreError::new(StoreErrorKind::Refused, format!("there is no queue `{queue}`"));
+        self.owned(&rows, &[queue]).or_else(|| is_unknown().then(unknown))
     }
 
     /// The queues, with the owners in this system.
-    async fn rows(&mut self) -> Result<Vec<QueueRow>, StoreError> {
+    pub(super) async fn rows(&mut self) -> Result<Vec<QueueRow>, StoreError> {
         let mut rows = self.store.queues().await?;
         for row in &mut rows {
             if let Some(entry) = self.queues.values().find(|entry| entry.id == row.queue) {

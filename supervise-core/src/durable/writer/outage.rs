@@ -17,7 +17,7 @@ const AGAIN: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs
 impl Writer {
     /// Opens the store for the first time.
     pub(super) async fn open(&mut self) {
-        self.open_until_it_works(true, None).await;
+        self.open_until_it_works(None).await;
     }
 
     /// The store has failed. Opens it again, and claims the queues again.
@@ -25,7 +25,7 @@ impl Writer {
         self.is_open = false;
         self.numbers.clear();
         self.listener.hear(News::Failed(text.clone()));
-        self.open_until_it_works(false, Some(text)).await;
+        self.open_until_it_works(Some(text)).await;
         let Some(marks) = self.marks.clone().filter(|_| self.is_open) else { return };
         let mut numbers: Vec<u64> = self.queues.keys().copied().collect();
         // Queues that were not durable are created again, in their order.
@@ -40,7 +40,7 @@ impl Writer {
                     continue;
                 }
                 Ok(claim) => {
-                    let unknown = outlet.queue().grown(claim.last);
+                    let unknown = outlet.queue().note_assigned(claim.last);
                     outlet.set_waiting(unknown);
                     if let Some(entry) = self.queues.get_mut(&number) {
                         entry.id = claim.queue;
@@ -62,7 +62,7 @@ impl Writer {
         self.group.renumber(|outlet| queues.get(&outlet).map(|entry| entry.id));
     }
 
-    async fn open_until_it_works(&mut self, is_first: bool, mut failed: Option<String>) {
+    async fn open_until_it_works(&mut self, mut failed: Option<String>) {
         let mut pause = AGAIN.0;
         loop {
             if let Some(text) = failed.clone() {
@@ -71,9 +71,6 @@ impl Writer {
             }
             match self.store.open(&self.owner).await {
                 Ok(opened) => {
-                    if is_first {
-                        self.ended = opened.ended;
-                    }
                     self.marks = Some(opened.marks);
                     self.is_open = true;
                     if !opened.missing.is_empty() {
@@ -128,7 +125,7 @@ fn refuse(order: Order, text: &str) {
     let error = || StoreError::new(StoreErrorKind::Broken, text);
     match order {
         Order::Queues(reply) => orders::answer(reply, Err(error())),
-        Order::Quarantined(_, reply) => orders::answer(reply, Err(error())),
+        Order::Quarantined(_, _, reply) => orders::answer(reply, Err(error())),
         Order::Retry(_, reply)
         | Order::Discard(_, reply)
         | Order::Rename(_, _, reply)

@@ -11,6 +11,8 @@ use super::{AcceptError, Change, QueueId, QueueRow, StoreError, StoreErrorKind, 
 /// After this many messages, the writer looks up again how full a queue is.
 const KNOWN: u64 = 1000;
 
+const FULL: &str = "its queue holds as many as its mailbox has capacity for";
+
 impl Writer {
     pub(super) async fn send_to(&mut self, mut message: HandedOver) {
         let name = Arc::clone(&message.outlet.name);
@@ -21,11 +23,11 @@ impl Writer {
                 message.owner = Some(Arc::clone(&entry.outlet));
                 return self.group.append(entry.id, message);
             }
-            return self.refuse_sent(message, &AcceptError::Full("the mailbox is full".into()));
+            return self.refuse_sent(message, &AcceptError::Full(FULL.into()));
         }
         match self.number_of(&name, message.outlet.settings.capacity).await {
             Ok(Some(queue)) => self.group.append(queue, message),
-            Ok(None) => self.refuse_sent(message, &AcceptError::Full("the mailbox is full".into())),
+            Ok(None) => self.refuse_sent(message, &AcceptError::Full(FULL.into())),
             Err(error) => {
                 let text = error.to_string();
                 self.refuse_sent(message, &AcceptError::StoreDown(text.as_str().into()));
@@ -80,7 +82,7 @@ impl Writer {
         let term = owner.term();
         if self.queues.contains_key(&term) {
             // The message has its room already.
-            let _counted = owner.queue().grown(seq);
+            let _counted = owner.queue().note_assigned(seq);
             self.hungry.insert(term);
             if owner.settings.shared
                 && let Some(id) = self.queues.get(&term).map(|entry| entry.id)

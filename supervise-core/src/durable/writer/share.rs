@@ -47,7 +47,7 @@ impl Writer {
     /// Another process may have put messages into a shared queue, or may take what this one holds.
     pub(super) async fn arrived_in_shared(&mut self, queue: QueueId, term: u64) {
         let outlet = self.queues.get(&term).map(|entry| Arc::clone(&entry.outlet));
-        // An owner without room takes nothing, and must keep what it holds nevertheless.
+        // An owner without room takes nothing, but must still keep what it holds.
         if let Some(outlet) = outlet.filter(|outlet| !outlet.owns(term)) {
             match self.claim_for(&outlet).await {
                 Ok(claim) if claim.was_ours => {}

@@ -14,7 +14,7 @@ use super::{AcceptError, News, StoreError, StoreErrorKind, Writer};
 /// How long an owner waits before it claims its queue again.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// How much longer each owner waits for every owner that waits, so that many of them leave the store time for others.
+/// Added to the pause for each waiting owner, so that many owners do not keep the store busy.
 const MORE: Duration = Duration::from_millis(10);
 
 /// The owners that wait, by their terms.

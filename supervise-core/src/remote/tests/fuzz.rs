@@ -8,10 +8,10 @@ use fastrand::Rng;
 use super::super::association::{
     Association, Body, Effect, Frame, Greeting, Input, Packet, Settings, VERSIONS, Why,
 };
-use super::super::depth::is_shallow;
 use super::super::wire::{Find, Note, Signal, WireRef, bytes, decode, encode};
 use super::limits::Puppet;
 use super::{Plain, settle};
+use crate::base::is_shallow;
 
 /// Numbers at which something may go wrong.
 const EDGES: [u64; 8] = [0, 1, 7, 127, 128, 1 << 32, u64::MAX - 1, u64::MAX];

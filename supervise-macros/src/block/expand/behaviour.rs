@@ -36,6 +36,8 @@ pub(super) fn actor(block: &Block) -> TokenStream {
         let (ident, cfgs) = (&stash.ident, &stash.cfgs);
         members.extend(quote_spanned! {mixed=>
             #cfgs
+            const STASHES: ::core::primitive::bool = true;
+            #cfgs
             fn stash_while(&self, message: &#envelope) -> ::core::primitive::bool {
                 Self::#ident(self, message.message())
             }

@@ -14,8 +14,17 @@ use super::read::{last_messages, last_number};
 use super::record::{Charge, Fields};
 use super::{Result, broken};
 
+fn decode_number(payload: &[u8]) -> u64 {
+    payload.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
+}
+
 pub(super) fn has_an_owner(name: &str) -> StoreError {
     StoreError::new(StoreErrorKind::Claimed, format!("the queue {name} belongs to another process"))
+}
+
+/// Where the record stands that says which messages may have been begun by owners that died.
+pub(super) fn of_begun(id: QueueId) -> String {
+    format!("state.begun.{}", id.0)
 }
 
 pub(super) fn of_owner(id: QueueId) -> String {
@@ -26,12 +35,13 @@ impl Open {
     pub(super) async fn claim(&mut self, name: &str) -> Result<Claim> {
         let id = self.queue_named(name).await?;
         let state = self.stream_state(id).await?;
-        self.is_complete(id, &state)?;
+        self.check_complete(id, &state)?;
         let lease = self.take_lease(id, name).await?;
         let before = self.last(&self.state, &of_owner(id)).await?;
         let own = self.settings.token.as_bytes();
         let was_ours = before.as_ref().is_some_and(|(owner, _)| owner == own);
         let died = before.as_ref().is_some_and(|(owner, _)| !owner.is_empty() && owner != own);
+        let may_have_begun = self.may_have_begun(id, died).await?;
         let record = match before {
             Some((_, record)) if was_ours => record,
             before => {
@@ -53,7 +63,7 @@ impl Open {
         }
         // These are the messages that the last owner has left there.
         let state = self.stream_state(id).await?;
-        self.is_complete(id, &state)?;
+        self.check_complete(id, &state)?;
         let mut first = if state.messages == 0 { state.last_sequence + 1 } else { state.first_sequence };
         let queue = self.queues.get_mut(&id).ok_or_else(|| broken("the queue is gone"))?;
         let claimed = Claimed { first, last: state.last_sequence, messages: state.messages };
@@ -69,10 +79,27 @@ impl Open {
             last: Seq(state.last_sequence),
             handled: Seq(first - 1),
             begun: (died && waiting > 0).then_some(Seq(first)),
+            may_have_begun,
             // The server keeps this number when it is started again, and forgets those of leases.
             fence: record,
             was_ours,
         })
+    }
+
+    /// Messages up to this one may have been begun by an owner that died. If the last owner `died`, these are all: the server knows which
+    /// messages have left the queue, and not which of the others were handled.
+    pub(super) async fn may_have_begun(&self, id: QueueId, died: bool) -> Result<Seq> {
+        let last = if died { self.stream_state(id).await?.last_sequence } else { 0 };
+        loop {
+            let known = self.last(&self.state, &of_begun(id)).await?;
+            let (known, revision) =
+                known.map_or((0, 0), |(payload, revision)| (decode_number(&payload), revision));
+            if last <= known {
+                return Ok(Seq(known));
+            }
+            let payload = Bytes::copy_from_slice(&last.to_le_bytes());
+            self.put_after(&of_begun(id), payload, revision).await?;
+        }
     }
 
     /// What is known about messages of a queue that have failed.

@@ -64,7 +64,7 @@ impl Open {
             answers.push(match ack.await {
                 Ok(ack) if has_key && ack.duplicate => Appended::Known,
                 Ok(ack) => {
-                    self.has_given(queue, ack.sequence).map_err(unknown)?;
+                    self.note_assigned(queue, ack.sequence).map_err(unknown)?;
                     if self.queues.get(&queue).is_some_and(|queue| queue.owned.is_none()) {
                         elsewhere.insert(queue, ack.sequence);
                     }

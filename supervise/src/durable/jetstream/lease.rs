@@ -196,6 +196,11 @@ impl Leases {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(queue, Arc::clone(&lease.state));
     }
 
+    /// Whether this process has held the lease of a queue and has not lost it.
+    pub(super) fn has(&self, queue: QueueId) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&queue)
+    }
+
     pub(super) fn lose(&self, queue: QueueId) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&queue);
     }

@@ -3,16 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Instant;
 
-use async_nats::jetstream::context::{CreateStreamError, CreateStreamErrorKind, GetStreamErrorKind};
+use async_nats::jetstream::ErrorCode;
+use async_nats::jetstream::context::GetStreamErrorKind;
 use async_nats::jetstream::stream::{self, Stream};
-use async_nats::jetstream::{Context, ErrorCode};
 use bytes::Bytes;
 use supervise_core::durable::lease::Sighting;
 use supervise_core::durable::{QueueId, QueueRow, StoreError, StoreErrorKind};
 use tokio_stream::StreamExt;
 
+use super::claim::of_begun;
 use super::lease::Lease;
-use super::open::Open;
+use super::open::{Open, open_stream};
 use super::read::{last_messages, last_number};
 use super::record::{self, Charge};
 use super::shared::{Joined, of_shared};
@@ -85,20 +86,9 @@ pub(super) struct Known {
 /// How many lost messages are named at most.
 pub(super) const NAMED: usize = 1000;
 
-/// Opens a stream, which is created if there is none.
-///
-/// If several nodes create it at the same time, the server may tell one of them that the subjects overlap with those of an existing
-/// stream (seen with nats-server 2.9.10). That is the same stream, so it is there now.
-pub(super) async fn open_stream(context: &Context, config: stream::Config) -> Result<Stream> {
-    let is_overlap = |error: &CreateStreamError| match error.kind() {
-        CreateStreamErrorKind::JetStream(error) => error.error_code() == ErrorCode::STREAM_SUBJECT_OVERLAP,
-        _ => false,
-    };
-    let opened = match context.get_or_create_stream(config.clone()).await {
-        Err(error) if is_overlap(&error) => context.get_or_create_stream(config).await,
-        opened => opened,
-    };
-    opened.map_err(broken)
+/// The stream of a queue.
+pub(super) fn stream_name(system: &str, id: QueueId) -> String {
+    format!("SV_{system}_Q{}", id.0)
 }
 
 impl Open {
@@ -135,7 +125,7 @@ impl Open {
     }
 
     fn stream_name(&self, id: QueueId) -> String {
-        format!("SV_{}_Q{}", self.system, id.0)
+        stream_name(&self.system, id)
     }
 
     /// The state of a queue's stream.
@@ -174,7 +164,7 @@ impl Open {
 
     /// The queue of this name. It is created if there is none.
     pub(super) async fn queue_named(&mut self, name: &str) -> Result<QueueId> {
-        self.is_not_lost(name).await?;
+        self.check_known(name).await?;
         // In most cases nothing has changed.
         if let Some(id) = self.by_name(name)
             && let Some((now, _)) = self.last(&self.state, &format!("state.queue.{}", id.0)).await?
@@ -195,8 +185,8 @@ impl Open {
         }
     }
 
-    /// The error if the server does not know a queue of this name that it has known.
-    async fn is_not_lost(&mut self, name: &str) -> Result<()> {
+    /// The error if the server no longer knows a queue of this name.
+    async fn check_known(&mut self, name: &str) -> Result<()> {
         let known: Vec<QueueId> =
             self.known.iter().filter(|(_, known)| known.name == name).map(|(id, _)| *id).collect();
         for id in known {
@@ -211,13 +201,13 @@ impl Open {
     }
 
     /// Notes that the server has assigned a number in a queue. Returns an error if the server has assigned that number before.
-    pub(super) fn has_given(&mut self, id: QueueId, seq: u64) -> Result<()> {
+    pub(super) fn note_assigned(&mut self, id: QueueId, seq: u64) -> Result<()> {
         let Some(queue) = self.queues.get(&id) else { return Ok(()) };
         let known = self.known.entry(id).or_default();
         known.name.clone_from(&queue.name);
         if seq <= known.last {
             return Err(broken(format!(
-                "the server has an older disk: it gives the number {seq} in the queue {} again",
+                "the server's disk is older than what it has acknowledged: it assigns the number {seq} in the queue {} again",
                 known.name
             )));
         }
@@ -226,7 +216,7 @@ impl Open {
     }
 
     /// The error if a queue has fewer messages than the server has acknowledged.
-    pub(super) fn is_complete(&mut self, id: QueueId, state: &stream::State) -> Result<()> {
+    pub(super) fn check_complete(&mut self, id: QueueId, state: &stream::State) -> Result<()> {
         let Some(queue) = self.queues.get(&id) else { return Ok(()) };
         let known = self.known.entry(id).or_default();
         known.name.clone_from(&queue.name);
@@ -244,7 +234,7 @@ impl Open {
     }
 
     /// The error if somebody has deleted messages of a queue that this process owns.
-    pub(super) async fn is_untouched(&mut self, id: QueueId) -> Result<()> {
+    pub(super) async fn check_untouched(&mut self, id: QueueId) -> Result<()> {
         let state = self.stream_state(id).await?;
         let Some(owned) = self.queues.get(&id).and_then(|queue| queue.owned.as_ref()) else { return Ok(()) };
         match owned.lost(&state) {
@@ -252,13 +242,13 @@ impl Open {
             lost => {
                 let numbers = (owned.first..state.first_sequence).filter(|number| !owned.gone.contains(number));
                 let numbers = numbers.take(NAMED).collect();
-                Err(self.has_lost(id, lost, numbers))
+                Err(self.note_lost(id, lost, numbers))
             }
         }
     }
 
     /// Somebody has deleted accepted messages. The event of rule 27.14 names these numbers when the store is open again.
-    pub(super) fn has_lost(&mut self, id: QueueId, lost: u64, numbers: Vec<u64>) -> StoreError {
+    pub(super) fn note_lost(&mut self, id: QueueId, lost: u64, numbers: Vec<u64>) -> StoreError {
         let known = self.known.entry(id).or_default();
         known.lost = numbers;
         let name = self.queues.get(&id).map_or("", |queue| queue.name.as_str());
@@ -285,6 +275,7 @@ impl Open {
         self.put(&format!("state.queue.{}", id.0), Bytes::new()).await?;
         self.forget(&self.state, &format!("state.charge.{}.*", id.0)).await?;
         self.forget(&self.state, &of_shared(id)).await?;
+        self.forget(&self.state, &of_begun(id)).await?;
         self.forget(&self.quarantine, &format!("quarantine.{}.*", id.0)).await?;
         self.queues.remove(&id);
         self.known.remove(&id);

@@ -1,12 +1,13 @@
 //! Opens a connection to the server.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_nats::jetstream::context::{CreateStreamError, CreateStreamErrorKind};
 use async_nats::jetstream::message::PublishMessage;
 use async_nats::jetstream::stream::{self, LastRawMessageErrorKind, StorageType, Stream};
-use async_nats::jetstream::{self, Context};
+use async_nats::jetstream::{self, Context, ErrorCode};
 use async_nats::{Client, ConnectOptions};
 use bytes::Bytes;
 use supervise_core::durable::{Arrived, Ended, QueueId, Seq, StoreError, StoreErrorKind};
@@ -15,7 +16,7 @@ use tokio_stream::StreamExt;
 
 use super::commit::is_full;
 use super::lease::Leases;
-use super::names::{Known, Queue, open_stream};
+use super::names::{Known, Queue, stream_name};
 use super::read::{last_messages, last_number};
 use super::{JetStreamStore, KEYS_ARE_KEPT, Result, broken};
 
@@ -55,6 +56,7 @@ pub(super) struct Settings {
 impl Open {
     pub(super) async fn connect(store: &JetStreamStore, system: &str) -> Result<Self> {
         let options = ConnectOptions::new().request_timeout(Some(store.accept_timeout));
+        let options = store.security.apply(options).await?;
         let client = options.connect(&store.url).await.map_err(broken)?;
         let mut context = jetstream::new(client.clone());
         context.set_timeout(store.accept_timeout);
@@ -82,8 +84,17 @@ impl Open {
             token: store.token.clone(),
             arrived: store.arrived.clone(),
         };
+        let leases: Arc<Leases> = Arc::default();
         let notices = match &settings.arrived {
-            Some(arrived) => Some(Notices::hear(&client, &system, Arc::clone(arrived)).await?),
+            Some(arrived) => {
+                let hearing = Hearing {
+                    context: context.clone(),
+                    leases: Arc::clone(&leases),
+                    arrived: Arc::clone(arrived),
+                    told: HashMap::new(),
+                };
+                Some(Notices::hear(&client, &system, hearing).await?)
+            }
             None => None,
         };
         let most = client.server_info().max_payload;
@@ -95,7 +106,7 @@ impl Open {
             state,
             quarantine,
             lease,
-            leases: Arc::default(),
+            leases,
             queues: BTreeMap::new(),
             known: store.known.clone(),
             base: 0,
@@ -167,22 +178,64 @@ impl Open {
     }
 }
 
+/// Opens a stream, which is created if there is none.
+///
+/// If several nodes create it at the same time, the server may tell one of them that the subjects overlap with those of an existing
+/// stream (seen with nats-server 2.9.10). That is the same stream, so it is there now.
+pub(super) async fn open_stream(context: &Context, config: stream::Config) -> Result<Stream> {
+    let is_overlap = |error: &CreateStreamError| match error.kind() {
+        CreateStreamErrorKind::JetStream(error) => error.error_code() == ErrorCode::STREAM_SUBJECT_OVERLAP,
+        _ => false,
+    };
+    let opened = match context.get_or_create_stream(config.clone()).await {
+        Err(error) if is_overlap(&error) => context.get_or_create_stream(config).await,
+        opened => opened,
+    };
+    opened.map_err(broken)
+}
+
 /// Listens for what other nodes put into queues, until it is dropped. A node that puts a message into a queue that it does not own announces it.
 struct Notices(AbortHandle);
 
 impl Notices {
-    async fn hear(client: &Client, system: &str, arrived: Arrived) -> Result<Self> {
+    async fn hear(client: &Client, system: &str, mut hearing: Hearing) -> Result<Self> {
         let mut heard = client.subscribe(format!("sv.{system}.notice.*")).await.map_err(broken)?;
+        let system = system.to_owned();
         let hearing = tokio::spawn(async move {
             while let Some(notice) = heard.next().await {
                 let queue = last_number(&notice.subject).and_then(|number| u32::try_from(number).ok());
                 let last = std::str::from_utf8(&notice.payload).ok().and_then(|text| text.parse().ok());
                 if let (Some(queue), Some(last)) = (queue, last) {
-                    arrived(QueueId(queue), Seq(last));
+                    hearing.hears(&system, QueueId(queue), last).await;
                 }
             }
         });
         Ok(Self(hearing.abort_handle()))
+    }
+}
+
+/// Who is told of a notice.
+struct Hearing {
+    context: Context,
+    leases: Arc<Leases>,
+    arrived: Arrived,
+    /// The last number of each queue, as its stream has said.
+    told: HashMap<QueueId, u64>,
+}
+
+impl Hearing {
+    /// Any client of the server can send a notice, so the number comes from the stream. It is asked once for many notices.
+    async fn hears(&mut self, system: &str, queue: QueueId, noticed: u64) {
+        let told = self.told.entry(queue).or_default();
+        // 0: somebody has left the queue.
+        if noticed > *told && self.leases.has(queue) {
+            if let Ok(stream) = self.context.get_stream(stream_name(system, queue)).await {
+                *told = stream.cached_info().state.last_sequence;
+                (self.arrived)(queue, Seq(*told));
+            }
+        } else if noticed == 0 {
+            (self.arrived)(queue, Seq(0));
+        }
     }
 }
 

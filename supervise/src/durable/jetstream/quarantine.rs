@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::time::SystemTime;
 
 use async_nats::jetstream::message::PublishMessage;
-use supervise_core::durable::{Fate, MessageId, Quarantined, Seq, StoreError, StoreErrorKind, Stored};
+use supervise_core::durable::{Fate, MessageId, Quarantined, Room, Seq, StoreError, StoreErrorKind, Stored};
 
 use super::commit::delete;
 use super::open::Open;
-use super::read::{last_messages, last_number};
+use super::read::last_number;
 use super::{Result, broken, record};
 
 impl Open {
@@ -46,7 +46,7 @@ impl Open {
         let subject = self.subject(&format!("q.{}", id.queue.0));
         let ack = self.context.send_publish(subject, message).await.map_err(broken)?.await.map_err(broken)?;
         if !ack.duplicate {
-            self.has_given(id.queue, ack.sequence)?;
+            self.note_assigned(id.queue, ack.sequence)?;
         }
         self.forget(&self.quarantine, &of_quarantine(id)).await?;
         // The queue may belong to another node.
@@ -54,7 +54,7 @@ impl Open {
         Ok(())
     }
 
-    pub(super) async fn quarantined(&mut self, name: &str) -> Result<Vec<Quarantined>> {
+    pub(super) async fn quarantined(&mut self, name: &str, after: Seq, room: Room) -> Result<Vec<Quarantined>> {
         if self.by_name(name).is_none() {
             self.read_names().await?;
         }
@@ -62,15 +62,24 @@ impl Open {
             let text = format!("the message store on NATS: there is no queue {name}");
             return Err(StoreError::new(StoreErrorKind::Refused, text));
         };
-        let mut found =
-            last_messages(&self.quarantine, self.subject(&format!("quarantine.{}.*", queue.0))).await?;
-        found.sort_by_key(|(.., revision)| *revision);
-        let quarantined = found.into_iter().filter_map(|(subject, payload, _)| {
-            let seq = last_number(&subject)?;
-            let (message, fate, since) = record::decode_confined(seq, &payload);
-            Some(Quarantined { id: MessageId { queue, seq: Seq(seq) }, fate, since, message })
-        });
-        Ok(quarantined.collect())
+        let subjects = self.confined_subjects(&format!("quarantine.{}.*", queue.0)).await?;
+        let numbers: BTreeSet<u64> = subjects.iter().filter_map(|subject| last_number(subject)).collect();
+        let (mut page, mut bytes) = (Vec::new(), 0_usize);
+        for number in numbers.range(after.0.saturating_add(1)..) {
+            if page.len() >= room.messages {
+                break;
+            }
+            let id = MessageId { queue, seq: Seq(*number) };
+            // Somebody may have discarded it in the meantime.
+            let Some((payload, _)) = self.last(&self.quarantine, &of_quarantine(id)).await? else { continue };
+            let (message, fate, since) = record::decode_confined(*number, &payload);
+            bytes = bytes.saturating_add(message.body.len());
+            if bytes > room.bytes && !page.is_empty() {
+                break;
+            }
+            page.push(Quarantined { id, fate, since, message });
+        }
+        Ok(page)
     }
 }
 

@@ -18,7 +18,7 @@ impl Open {
     pub(super) async fn page(&mut self, id: QueueId, after: Seq, room: Room) -> Result<Vec<Stored>> {
         let owns = self.owns(id).await?;
         if owns {
-            self.is_untouched(id).await?;
+            self.check_untouched(id).await?;
         }
         let Some(queue) = self.queues.get(&id) else { return Ok(Vec::new()) };
         let charges = match &queue.owned {

@@ -69,7 +69,7 @@ impl Open {
     async fn share(&mut self, name: &str) -> Result<Claim> {
         let id = self.queue_named(name).await?;
         let state = self.stream_state(id).await?;
-        self.is_complete(id, &state)?;
+        self.check_complete(id, &state)?;
         // A member stays one, also while another process asks for the queue alone.
         let stays = if self.is_member(id).await? { self.stay(id).await? } else { None };
         let was_ours = stays.is_some();
@@ -77,12 +77,14 @@ impl Open {
             Some(revision) => revision,
             None => self.enter(id, name).await?,
         };
+        let may_have_begun = self.may_have_begun(id, false).await?;
         Ok(Claim {
             queue: id,
             waiting: state.messages,
             last: Seq(state.last_sequence),
             handled: Seq(0),
             begun: None,
+            may_have_begun,
             fence: revision,
             was_ours,
         })
@@ -102,7 +104,7 @@ impl Open {
             if !shares.members().contains_key(&self.settings.token) {
                 return Ok(None);
             }
-            // Although nothing has changed: a process that has just found this one dead must look again.
+            // Written even if nothing has changed, so that a process that has just found this one dead looks again.
             if let Some(revision) = self.put_shared(id, &shares, revision).await? {
                 return Ok(Some(revision));
             }
@@ -116,6 +118,7 @@ impl Open {
             self.join(id).await?;
         }
         if dead.is_some() {
+            self.may_have_begun(id, true).await?;
             self.finish_quarantine(id).await?;
         }
         let me = self.settings.token.clone();
@@ -132,7 +135,7 @@ impl Open {
                 break revision;
             }
         };
-        // What it died with is charged. If this fails, another process has done it.
+        // What the owner died with is charged; if this fails, another process has charged it.
         if let Some(dead) = dead {
             self.put_after(&of_owner(id), Bytes::new(), dead).await?;
         }
@@ -209,7 +212,7 @@ impl Open {
                 return Err(self.not_ours(id));
             }
             let state = self.stream_state(id).await?;
-            self.is_complete(id, &state)?;
+            self.check_complete(id, &state)?;
             let Shared { mut shares, revision } = self.shared(id).await?;
             if !shares.members().contains_key(&me) {
                 self.leave(id);
@@ -235,7 +238,7 @@ impl Open {
             }
             // A message that nobody has held was not handled.
             if purged > 0 && revision > 0 && !given.is_empty() {
-                return Err(self.has_lost(id, purged, (next.0..state.first_sequence).take(NAMED).collect()));
+                return Err(self.note_lost(id, purged, (next.0..state.first_sequence).take(NAMED).collect()));
             }
             let messages = self.given(id, &shares, &given, next).await?;
             let gone = given.len() > messages.len();

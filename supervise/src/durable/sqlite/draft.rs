@@ -11,8 +11,6 @@ use super::queue::Queue;
 use super::rows::{HIGHEST_SEQ, MessageRow, encode_failures, row_number};
 use super::statements::{Confined, Statements};
 
-/// How long a key is remembered after its message has left the store, in milliseconds.
-const KEYS_ARE_KEPT: i64 = 10 * 60 * 1000;
 /// How often keys are swept, in milliseconds.
 pub(super) const KEYS_ARE_SWEPT: i64 = 60 * 1000;
 /// How many bytes a message takes in the log in addition to its body.
@@ -73,6 +71,9 @@ impl<'e, 'c> Draft<'e, 'c> {
         let id = append.queue;
         // The runtime claims a queue before it appends, so this is a mistake in it; a message must not vanish.
         let Some(queue) = changed(&mut self.queues, self.before, id) else { return Err(Error::InvalidQuery) };
+        if queue.is_used_up() {
+            return Ok(Appended::Full);
+        }
         if let Some(key) = &append.key {
             if self.has_keys && self.statements.knows(id.0, key, self.now)? {
                 return Ok(Appended::Known);
@@ -122,6 +123,11 @@ impl<'e, 'c> Draft<'e, 'c> {
     }
 
     fn retry(&mut self, id: MessageId) -> Result<()> {
+        // A queue without further numbers has no place for it, so it stays in quarantine.
+        let queue = changed(&mut self.queues, self.before, id.queue);
+        if queue.is_none_or(|queue| queue.is_used_up()) {
+            return Ok(());
+        }
         let Some(confined) = self.take_confined(id)? else { return Ok(()) };
         let Some(queue) = changed(&mut self.queues, self.before, id.queue) else { return Ok(()) };
         let row = row_number(id.queue, queue.append());
@@ -141,7 +147,11 @@ impl<'e, 'c> Draft<'e, 'c> {
 
     fn take_confined(&mut self, id: MessageId) -> Result<Option<Confined>> {
         let row = row_number(id.queue, id.seq.0);
-        let found = self.statements.confined(row, row)?.pop();
+        let mut found = None;
+        self.statements.confined(row, row, |confined| {
+            found = Some(confined);
+            true
+        })?;
         if found.is_some() {
             self.statements.release(row, row)?;
         }
@@ -149,7 +159,7 @@ impl<'e, 'c> Draft<'e, 'c> {
     }
 
     fn forget_later(&mut self, queue: QueueId, key: &str) -> Result<()> {
-        self.statements.remember(queue.0, key, Some(self.now.saturating_add(KEYS_ARE_KEPT)))
+        self.statements.forget_later(queue.0, key, self.now)
     }
 
     fn rename(&mut self, from: &str, to: &str) -> Result<()> {
@@ -238,4 +248,47 @@ fn changed<'d>(
 /// The first and the last row that a queue may have.
 fn all_of(queue: QueueId) -> (i64, i64) {
     (row_number(queue, 0), row_number(queue, HIGHEST_SEQ))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::SystemTime;
+
+    use rusqlite::Connection;
+
+    use super::super::file::TABLES;
+    use super::*;
+
+    #[test]
+    fn a_queue_whose_numbers_are_used_up_takes_no_more() {
+        let connection = Connection::open_in_memory().expect("SQLite works");
+        connection.execute_batch(TABLES).expect("the tables can be made");
+        let mut statements = Statements::prepare(&connection).expect("the tables are there");
+        let id = QueueId(1);
+        let next = HIGHEST_SEQ;
+        let queue = Queue { first: next, next, ..Queue::new(id, "orders".to_owned()) };
+        let before = BTreeMap::from([(id, queue)]);
+        let mut draft = Draft::new(&mut statements, &before, false, 0);
+        let append = |key: &str| {
+            let (body, at) = (Arc::from(*b"x"), SystemTime::UNIX_EPOCH);
+            Change::Append(Append {
+                queue: id,
+                kind: "order".into(),
+                body,
+                accepted_at: at,
+                key: Some(key.to_owned()),
+            })
+        };
+        let answers = ["a", "b", "b"].map(|key| draft.change(&append(key)).expect("it can be written"));
+        assert_eq!(answers, [Appended::Stored(Seq(HIGHEST_SEQ)), Appended::Full, Appended::Full].map(Some));
+        let last = MessageId { queue: id, seq: Seq(HIGHEST_SEQ) };
+        let quarantine = Change::Quarantine { id: last, fate: Fate::Failed, failures: Vec::new() };
+        for change in [quarantine, Change::Retry(last)] {
+            draft.change(&change).expect("it can be written");
+        }
+        draft.finish().expect("it can be written");
+        let row = row_number(id, HIGHEST_SEQ);
+        assert_eq!(statements.confined_count(row, row), Ok(1), "a retry leaves it in quarantine");
+    }
 }

@@ -65,9 +65,9 @@ impl Engine<'_> {
         let fence = (self.meta.epoch << 32) | self.claims;
         let found = self.queues.entry(queue).or_insert_with(|| Queue::new(queue, name.to_owned()));
         found.is_claimed = true;
-        let begun = found.begun.map(Seq);
+        let (begun, may_have_begun) = (found.begun.map(Seq), Seq(found.may_have_begun));
         let (last, handled) = (Seq(found.next - 1), Seq(found.first - 1));
-        Ok(Claim { queue, waiting: found.waiting(), last, handled, begun, fence, was_ours: true })
+        Ok(Claim { queue, waiting: found.waiting(), last, handled, begun, may_have_begun, fence, was_ours: true })
     }
 
     /// The queue becomes durable with the next group. Nobody knows its number before that.
@@ -276,20 +276,36 @@ impl Engine<'_> {
         Ok(rows)
     }
 
-    pub(super) fn quarantined(&mut self, name: &str) -> Result<Vec<Quarantined>, StoreError> {
+    pub(super) fn quarantined(
+        &mut self,
+        name: &str,
+        after: Seq,
+        room: Room,
+    ) -> Result<Vec<Quarantined>, StoreError> {
         self.refuse_if_broken()?;
         let Some(queue) = self.by_name(name) else {
             return Err(self.place.error(StoreErrorKind::Refused, format_args!("there is no queue {name}")));
         };
-        let found = self.statements.confined(row_number(queue, 0), row_number(queue, HIGHEST_SEQ));
-        let found = found.map_err(|error| self.place.failed(&error))?;
-        let quarantined = found.into_iter().map(|confined| Quarantined {
-            id: MessageId { queue, seq: message_id(confined.message.id).seq },
-            fate: fate_of(confined.fate),
-            since: time(confined.since),
-            message: confined.message.into_stored(),
+        if after.0 >= HIGHEST_SEQ {
+            return Ok(Vec::new());
+        }
+        let (mut page, mut bytes) = (Vec::new(), 0_usize);
+        let rest = (row_number(queue, after.0 + 1), row_number(queue, HIGHEST_SEQ));
+        let read = self.statements.confined(rest.0, rest.1, |confined| {
+            bytes = bytes.saturating_add(confined.message.body.len());
+            if page.len() >= room.messages || (bytes > room.bytes && !page.is_empty()) {
+                return false;
+            }
+            page.push(Quarantined {
+                id: MessageId { queue, seq: message_id(confined.message.id).seq },
+                fate: fate_of(confined.fate),
+                since: time(confined.since),
+                message: confined.message.into_stored(),
+            });
+            true
         });
-        Ok(quarantined.collect())
+        read.map_err(|error| self.place.failed(&error))?;
+        Ok(page)
     }
 
     /// Ends cleanly.
@@ -306,7 +322,9 @@ impl Engine<'_> {
         closed.map_err(|error| self.place.failed(&error))?;
         self.marks.committed(meta.last_commit);
         let synced = self.marks.sync();
-        synced.map_err(|error| self.place.error(StoreErrorKind::Broken, format_args!("its marks: {error}")))
+        synced.map_err(|error| {
+            self.place.error(StoreErrorKind::Broken, format_args!("its `-marks` file cannot be used: {error}"))
+        })
     }
 }
 

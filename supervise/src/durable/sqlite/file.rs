@@ -93,7 +93,9 @@ impl Place {
                 return Err(self.error(StoreErrorKind::Damaged, text));
             }
             let removed = std::fs::remove_file(self.marks());
-            removed.map_err(|error| self.error(StoreErrorKind::Broken, format_args!("its marks: {error}")))?;
+            removed.map_err(|error| {
+                self.error(StoreErrorKind::Broken, format_args!("its `-marks` file cannot be used: {error}"))
+            })?;
         }
         prepare(&connection, tables == 0).map_err(|error| self.failed(&error))?;
         if tables == 0 {
@@ -177,15 +179,16 @@ fn prepare(connection: &Connection, is_new: bool) -> rusqlite::Result<()> {
     if mode.eq_ignore_ascii_case("wal") { Ok(()) } else { Err(Error::InvalidQuery) }
 }
 
-/// `sum` is a checksum over the other columns. Of `gone`, see `queue.rs`.
-const TABLES: &str = "
+/// `sum` is a checksum over the other columns. Of `gone`, see `queue.rs`. A row of `quarantine` has a `place` beside its `id`, so that
+/// SQLite notices a damaged row number: nobody knows which numbers should be there.
+pub(super) const TABLES: &str = "
 CREATE TABLE meta (
     id INTEGER PRIMARY KEY, store INTEGER NOT NULL, epoch INTEGER NOT NULL, last_commit INTEGER NOT NULL,
     next_queue INTEGER NOT NULL, is_open INTEGER NOT NULL, boot TEXT NOT NULL, sum INTEGER NOT NULL
 );
 CREATE TABLE queue (
     id INTEGER PRIMARY KEY, name TEXT NOT NULL, first INTEGER NOT NULL, next INTEGER NOT NULL, gone BLOB NOT NULL,
-    begun INTEGER, sum INTEGER NOT NULL
+    begun INTEGER, may_have_begun INTEGER NOT NULL, sum INTEGER NOT NULL
 );
 CREATE TABLE message (
     id INTEGER PRIMARY KEY, kind TEXT NOT NULL, accepted_at INTEGER NOT NULL, key TEXT, attempts INTEGER NOT NULL,

@@ -1,5 +1,5 @@
-//! Whether the files of an open store are still those that its names stand for. Somebody may delete or replace them, and SQLite goes on
-//! writing to what nobody can open any more.
+//! Checks that the paths of an open store still lead to the files it opened. If somebody replaces a file, SQLite keeps writing to the old
+//! one, which nobody can open any more.
 
 use std::path::PathBuf;
 
@@ -16,7 +16,7 @@ impl Identity {
         }))
     }
 
-    /// The file that is another one now, or is not there any more.
+    /// The path whose file was replaced or deleted.
     pub(super) fn missing(&self) -> Option<&PathBuf> {
         let missing = self.0.iter().find(|(path, was)| was.is_some() && number(path) != *was);
         missing.map(|(path, _)| path)

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use supervise_core::durable::QueueId;
 
-use super::rows::{Sum, encode_numbers};
+use super::rows::{HIGHEST_SEQ, Sum, encode_numbers};
 
 /// The numbers of a queue: all from `first` up to `next` are in the table `message`, except those in `gone`. So a message that
 /// is missing is noticed.
@@ -18,13 +18,24 @@ pub(super) struct Queue {
     pub(super) gone: BTreeSet<u64>,
     /// The message under way when the last process died, until somebody has been charged.
     pub(super) begun: Option<u64>,
+    /// Messages up to this one may have been begun by a process that died.
+    pub(super) may_have_begun: u64,
     /// Whether an actor of this process owns it. Not stored.
     pub(super) is_claimed: bool,
 }
 
 impl Queue {
     pub(super) fn new(id: QueueId, name: String) -> Self {
-        Self { id, name, first: 1, next: 1, gone: BTreeSet::new(), begun: None, is_claimed: false }
+        Self {
+            id,
+            name,
+            first: 1,
+            next: 1,
+            gone: BTreeSet::new(),
+            begun: None,
+            may_have_begun: 0,
+            is_claimed: false,
+        }
     }
 
     pub(super) fn holds(&self, seq: u64) -> bool {
@@ -33,6 +44,11 @@ impl Queue {
 
     pub(super) fn waiting(&self) -> u64 {
         self.next - self.first - self.gone.len() as u64
+    }
+
+    /// Whether there is no further number.
+    pub(super) fn is_used_up(&self) -> bool {
+        self.next > HIGHEST_SEQ
     }
 
     /// Takes the next number.
@@ -92,6 +108,7 @@ impl Queue {
             .number(self.next.cast_signed())
             .bytes(gone)
             .number(self.begun.map_or(-1, u64::cast_signed))
+            .number(self.may_have_begun.cast_signed())
             .end()
     }
 }

@@ -12,7 +12,7 @@ use super::identity::Identity;
 use super::marks::{Found, MarksFile};
 use super::queue::Queue;
 use super::reserve::Reserve;
-use super::rows::{HIGHEST_SEQ, decode_numbers, message_id, row_number};
+use super::rows::{HIGHEST_SEQ, decode_numbers, message_id, millis, row_number};
 use super::statements::{Meta, Statements};
 
 /// How a store is opened.
@@ -22,7 +22,7 @@ pub(super) struct Settings {
     pub(super) reserve: u64,
     pub(super) clock: Clock,
     /// Names the time since the machine was started. Empty where that is not known: then each unclean end counts as the
-    /// machine's.
+    /// machine's, but the message under way is charged.
     pub(super) boot: String,
 }
 
@@ -30,6 +30,8 @@ pub(super) struct Settings {
 struct Inventory<'a> {
     place: &'a Place,
     accepts_damage: bool,
+    /// As in [`Settings`].
+    boot: &'a str,
     meta: Meta,
     queues: BTreeMap<QueueId, Queue>,
     ended: Ended,
@@ -44,14 +46,17 @@ pub(super) fn recover<'c>(
 ) -> Result<(Engine<'c>, Opened), StoreError> {
     let sqlite = |error| place.failed(&error);
     let found = Found::read(&place.marks());
-    let found = found.map_err(|error| place.error(StoreErrorKind::Broken, format_args!("its marks: {error}")))?;
-    let boot = settings.boot.clone();
-    let mut inventory = Inventory::take(place, settings.accepts_damage, connection, found, &boot)?;
+    let found = found.map_err(|error| {
+        place.error(StoreErrorKind::Broken, format_args!("its `-marks` file cannot be used: {error}"))
+    })?;
+    let mut inventory = Inventory::take(place, settings.accepts_damage, connection, found, &settings.boot)?;
     inventory.compare_commits()?;
     inventory.apply_deliveries()?;
+    inventory.note_doubts();
 
     let Inventory { mut meta, queues, ended, found, missing, .. } = inventory;
-    let marks_failed = |error| place.error(StoreErrorKind::Broken, format_args!("its marks: {error}"));
+    let marks_failed =
+        |error| place.error(StoreErrorKind::Broken, format_args!("its `-marks` file cannot be used: {error}"));
     if found.is_none() {
         // Once the file says that it is open, it is incomplete without its marks.
         let marks = MarksFile::open(&place.marks(), meta.epoch + 1);
@@ -61,9 +66,10 @@ pub(super) fn recover<'c>(
     meta.epoch += 1;
     meta.last_commit += 1;
     meta.is_open = true;
-    meta.boot = boot;
+    meta.boot.clone_from(&settings.boot);
     let mut statements = Statements::prepare(connection).map_err(sqlite)?;
-    write(connection, &mut statements, &meta, &queues).map_err(sqlite)?;
+    let now = millis((settings.clock)());
+    write(connection, &mut statements, &meta, &queues, now).map_err(sqlite)?;
     // The file itself now says that it is open, and what came from the log is written and synced anew: after a failed sync
     // the log may be in the machine's memory only.
     checkpoint(connection, "TRUNCATE").map_err(sqlite)?;
@@ -100,7 +106,7 @@ impl<'a> Inventory<'a> {
         accepts_damage: bool,
         connection: &Connection,
         found: Option<Found>,
-        boot: &str,
+        boot: &'a str,
     ) -> Result<Self, StoreError> {
         let sqlite = |error| place.failed(&error);
         let meta = Meta::read(connection).map_err(sqlite)?;
@@ -117,7 +123,7 @@ impl<'a> Inventory<'a> {
             Ended::MachineStopped
         };
         let queues = BTreeMap::new();
-        let mut inventory = Self { place, accepts_damage, meta, queues, ended, found, missing: Vec::new() };
+        let mut inventory = Self { place, accepts_damage, boot, meta, queues, ended, found, missing: Vec::new() };
         if is_damaged {
             inventory.damaged("the row that describes it is damaged")?;
         }
@@ -137,17 +143,20 @@ impl<'a> Inventory<'a> {
     fn read_queues(&mut self, connection: &Connection) -> Result<(), StoreError> {
         let sqlite = |error| self.place.failed(&error);
         let mut rows = Vec::new();
-        let mut select =
-            connection.prepare("SELECT id, name, first, next, gone, begun, sum FROM queue").map_err(sqlite)?;
+        let mut select = connection
+            .prepare("SELECT id, name, first, next, gone, begun, may_have_begun, sum FROM queue")
+            .map_err(sqlite)?;
         let mut found = select.query(()).map_err(sqlite)?;
         while let Some(row) = found.next().map_err(sqlite)? {
             let queue: Result<Option<Queue>> = (|| {
                 let number = |column| row.get::<_, i64>(column).map(i64::cast_unsigned);
                 let (first, next) = (number(2)?, number(3)?);
                 let begun = row.get::<_, Option<i64>>(5)?.map(i64::cast_unsigned);
-                let mut queue = Queue { first, next, begun, ..Queue::new(QueueId(row.get(0)?), row.get(1)?) };
+                let may_have_begun = number(6)?;
+                let named = Queue::new(QueueId(row.get(0)?), row.get(1)?);
+                let mut queue = Queue { first, next, begun, may_have_begun, ..named };
                 let gone: Vec<u8> = row.get(4)?;
-                let sum: i64 = row.get(6)?;
+                let sum: i64 = row.get(7)?;
                 // Only whole numbers are decoded: damaged runs might be endless.
                 let is_whole = queue.sum_with(&gone) == sum;
                 if is_whole {
@@ -197,7 +206,7 @@ impl<'a> Inventory<'a> {
         let name = name.unwrap_or_else(|_| format!("queue-{}", id.0));
         let first = ends.0.map_or(1, |row| message_id(row).seq.0);
         let next = ends.1.map_or(first, |row| message_id(row).seq.0 + 1);
-        Ok(Queue { first, next, ..Queue::new(id, name) })
+        Ok(Queue { first, next, may_have_begun: next - 1, ..Queue::new(id, name) })
     }
 
     /// Compares the last commit of the file with the one that the marks know.
@@ -279,9 +288,14 @@ impl<'a> Inventory<'a> {
             match found.delivery(*id) {
                 Ok(Some(delivery)) => {
                     queue.remove_to(delivery.handled);
-                    let is_true = self.ended == Ended::ProcessDied && delivery.epoch == self.meta.epoch;
-                    if is_true && queue.holds(delivery.begun) {
-                        queue.begun = Some(delivery.begun);
+                    // Where the boot is not known, it is more likely that the process has died than the machine.
+                    let is_believed = self.ended == Ended::ProcessDied || self.boot.is_empty();
+                    let is_true = is_believed && delivery.epoch == self.meta.epoch;
+                    if is_true {
+                        queue.may_have_begun = queue.may_have_begun.max(delivery.begun.min(queue.next - 1));
+                        if queue.holds(delivery.begun) {
+                            queue.begun = Some(delivery.begun);
+                        }
                     }
                 }
                 Ok(None) => {}
@@ -294,19 +308,31 @@ impl<'a> Inventory<'a> {
         }
         Ok(())
     }
+
+    /// If the marks may be older than the messages, any message may have been begun.
+    fn note_doubts(&mut self) {
+        if self.ended == Ended::MachineStopped {
+            self.queues.values_mut().for_each(|queue| queue.may_have_begun = queue.next - 1);
+        }
+    }
 }
 
 /// Writes the result of the recovery, and deletes rows that belong to no queue: handled messages, and damaged row
-/// numbers.
+/// numbers. The keys of handled messages are forgotten later.
 fn write(
     connection: &Connection,
     statements: &mut Statements<'_>,
     meta: &Meta,
     queues: &BTreeMap<QueueId, Queue>,
+    now: i64,
 ) -> Result<()> {
     connection.execute_batch("BEGIN IMMEDIATE")?;
     for queue in queues.values() {
-        statements.delete(row_number(queue.id, 0), row_number(queue.id, queue.first - 1))?;
+        let handled = (row_number(queue.id, 0), row_number(queue.id, queue.first - 1));
+        for key in statements.keys_between(handled.0, handled.1)? {
+            statements.forget_later(queue.id.0, &key, now)?;
+        }
+        statements.delete(handled.0, handled.1)?;
         if queue.next <= HIGHEST_SEQ {
             statements.delete(row_number(queue.id, queue.next), row_number(queue.id, HIGHEST_SEQ))?;
         }

@@ -1,7 +1,7 @@
 //! What the store asks of SQLite, prepared once.
 
 use rusqlite::{Connection, OptionalExtension, Result, Row, Statement};
-use supervise_core::durable::Append;
+use supervise_core::durable::{Append, KEYS_ARE_KEPT};
 
 use super::marks::Found;
 use super::queue::Queue;
@@ -55,7 +55,8 @@ impl<'c> Statements<'c> {
         Ok(Self {
             insert: on.prepare(&format!("INSERT INTO message ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"))?,
             find: on.prepare(&format!("SELECT {COLUMNS} FROM message WHERE id = ?"))?,
-            charge: on.prepare("UPDATE message SET attempts = ?, crashes = ?, failures = ?, sum = ? WHERE id = ?")?,
+            charge: on
+                .prepare("UPDATE message SET attempts = ?, crashes = ?, failures = ?, sum = ? WHERE id = ?")?,
             delete: on.prepare("DELETE FROM message WHERE id BETWEEN ? AND ?")?,
             oldest: on.prepare("SELECT accepted_at FROM message WHERE id BETWEEN ? AND ? ORDER BY id LIMIT 1")?,
             keys_between: on.prepare("SELECT key FROM message WHERE id BETWEEN ? AND ? AND key IS NOT NULL")?,
@@ -65,12 +66,13 @@ impl<'c> Statements<'c> {
                  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
             ))?,
             release: on.prepare("DELETE FROM quarantine WHERE id BETWEEN ? AND ?")?,
-            confined: on.prepare(&format!("{of_quarantine} WHERE id BETWEEN ? AND ? ORDER BY place"))?,
+            confined: on.prepare(&format!("{of_quarantine} WHERE id BETWEEN ? AND ? ORDER BY id"))?,
             confined_count: on.prepare("SELECT count(*) FROM quarantine WHERE id BETWEEN ? AND ?")?,
             key: on.prepare("SELECT until, sum FROM key WHERE queue = ? AND key = ?")?,
             put_key: on.prepare("INSERT OR REPLACE INTO key (queue, key, until, sum) VALUES (?, ?, ?, ?)")?,
             put_queue: on.prepare(
-                "INSERT OR REPLACE INTO queue (id, name, first, next, gone, begun, sum) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                "INSERT OR REPLACE INTO queue (id, name, first, next, gone, begun, may_have_begun, sum)
+                 VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             )?,
             delete_keys: on.prepare("DELETE FROM key WHERE queue = ?")?,
             delete_queue: on.prepare("DELETE FROM queue WHERE id = ?")?,
@@ -146,9 +148,20 @@ impl<'c> Statements<'c> {
         self.confine.execute(values).map(drop)
     }
 
-    /// The quarantined messages with these numbers, the oldest first.
-    pub(super) fn confined(&mut self, first: i64, last: i64) -> Result<Vec<Confined>> {
-        self.confined.query_map([first, last], read_confined)?.collect()
+    /// Calls `take` with each quarantined message of these numbers until it returns false.
+    pub(super) fn confined(
+        &mut self,
+        first: i64,
+        last: i64,
+        mut take: impl FnMut(Confined) -> bool,
+    ) -> Result<()> {
+        let mut rows = self.confined.query([first, last])?;
+        while let Some(row) = rows.next()? {
+            if !take(read_confined(row)?) {
+                break;
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn confined_count(&mut self, first: i64, last: i64) -> Result<u64> {
@@ -172,10 +185,17 @@ impl<'c> Statements<'c> {
         self.put_key.execute((queue, key, until, sum_of_key(queue, key, until))).map(drop)
     }
 
+    /// The message of a key has left the store, so the key is forgotten later.
+    pub(super) fn forget_later(&mut self, queue: u32, key: &str, now: i64) -> Result<()> {
+        let kept = i64::try_from(KEYS_ARE_KEPT.as_millis()).unwrap_or(i64::MAX);
+        self.remember(queue, key, Some(now.saturating_add(kept)))
+    }
+
     pub(super) fn put_queue(&mut self, queue: &Queue) -> Result<()> {
         let (first, next) = (queue.first.cast_signed(), queue.next.cast_signed());
         let begun = queue.begun.map(u64::cast_signed);
-        let values = (queue.id.0, &queue.name, first, next, encode_numbers(&queue.gone), begun, queue.sum());
+        let (gone, may_have_begun) = (encode_numbers(&queue.gone), queue.may_have_begun.cast_signed());
+        let values = (queue.id.0, &queue.name, first, next, gone, begun, may_have_begun, queue.sum());
         self.put_queue.execute(values).map(drop)
     }
 

@@ -17,8 +17,12 @@ use tokio::time::{Instant, Sleep};
 
 use super::EffectRunner;
 use crate::actor::batching::Batching;
+#[cfg(feature = "durable")]
+use crate::actor::cell::run::may_begin;
 use crate::actor::control::Control;
 use crate::actor::definition::Actor;
+#[cfg(feature = "durable")]
+use crate::base::drop_contained;
 use crate::base::later;
 
 /// The messages that wait to be handled as one batch. Allocated with the first of them, and kept until the actor ends.
@@ -129,6 +133,22 @@ impl<A: Actor> EffectRunner<A> {
             sleep.as_mut().reset(until);
         }
         sleep.as_mut().poll(cx)
+    }
+
+    /// Drops the gathered messages whose queue may belong to another process now. Returns whether any are left.
+    #[cfg(feature = "durable")]
+    pub(in crate::actor::cell) fn may_begin_batch(&mut self) -> bool {
+        let Some(gathered) = self.aside.as_mut().and_then(|aside| aside.gathered.as_deref_mut()) else {
+            return false;
+        };
+        gathered.messages.extract_if(.., |message| !may_begin::<A>(message)).for_each(drop_contained);
+        let is_left = !gathered.messages.is_empty();
+        if !is_left {
+            gathered.until = None;
+            gathered.stashed.clear();
+            self.begun();
+        }
+        is_left
     }
 
     /// Takes the gathered messages, to handle them now.

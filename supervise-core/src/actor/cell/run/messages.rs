@@ -445,7 +445,12 @@ pub(super) fn admit<A: Actor>(
         return ControlFlow::Continue(());
     }
     let batching = if A::BATCHES { A::batching(&message) } else { None };
-    if A::BATCHES && effects.comes_after_batch(batching) {
+    // A message with which a process has died is a batch of its own.
+    #[cfg(feature = "durable")]
+    let is_alone = const { A::BATCHES && A::DURABLE.is_some() } && super::is_suspect::<A>(&mut message);
+    #[cfg(not(feature = "durable"))]
+    let is_alone = false;
+    if A::BATCHES && (effects.comes_after_batch(batching) || is_alone && effects.gathers() > 0) {
         #[cfg(feature = "spans")]
         effects.origin_comes_after_batch();
         effects.times_no_more();
@@ -482,7 +487,7 @@ pub(super) fn admit<A: Actor>(
     {
         #[cfg(feature = "spans")]
         effects.gather_origin();
-        return if effects.gather(message, how) {
+        return if effects.gather(message, how) || is_alone {
             ControlFlow::Break(Interrupt::Batch)
         } else {
             ControlFlow::Continue(())

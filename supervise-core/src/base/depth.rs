@@ -1,11 +1,12 @@
 //! Finds how deep `MessagePack` is nested, without recursion. Reading a nested value takes stack for each level, so without this check a
-//! peer could end the process. The check also finds a length that exceeds the bytes that follow, before memory is reserved for it.
+//! peer or a stored message could end the process. The check also finds a length that exceeds the bytes that follow, before memory is
+//! reserved for it.
 
 /// How deep a value that is read may be nested.
-pub(super) const DEPTH: usize = 64;
+pub(crate) const DEPTH: usize = 64;
 
 /// Whether values are nested no deeper than [`DEPTH`], and none is cut off.
-pub(super) fn is_shallow(bytes: &[u8]) -> bool {
+pub(crate) fn is_shallow(bytes: &[u8]) -> bool {
     Scanner(bytes).is_shallow()
 }
 
@@ -91,8 +92,13 @@ impl Scanner<'_> {
 
 #[cfg(test)]
 mod tests {
+    use serde::Serialize;
+
     use super::{DEPTH, is_shallow};
-    use crate::remote::codec::write;
+
+    fn write<T: Serialize>(to: &mut Vec<u8>, value: &T) -> Result<(), rmp_serde::encode::Error> {
+        value.serialize(&mut rmp_serde::Serializer::new(to).with_struct_map())
+    }
 
     #[test]
     fn values_of_every_kind_are_passed() {
