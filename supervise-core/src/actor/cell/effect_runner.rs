@@ -54,7 +54,7 @@ pub(super) struct EffectRunner<A: Actor> {
     pub(super) handled: u32,
     /// How many of them do not count as activity.
     pub(super) unnoticed: u8,
-    /// How many system messages were handled in this turn.
+    /// How many system messages were handled in this turn, and timers of the protocol that were due.
     pub(super) supervised: u32,
     /// How many effects were carried out in this turn.
     performed: u16,
@@ -152,10 +152,8 @@ impl<A: Actor> WhileParked for EffectRunner<A> {
                 if self.cell.core.protocol().is_held() {
                     self.rare().may_be_held = true;
                 }
-            } else if let Some(timers) = &mut self.timers
-                && let Poll::Ready(timer) = timers.poll_due(cx)
-            {
-                self.step_while_parked(Input::Due(timer.into()));
+            } else if let Poll::Ready(timer) = self.poll_due(cx) {
+                self.step_while_parked(Input::Due(timer));
             } else {
                 self.charge(0);
                 break;
