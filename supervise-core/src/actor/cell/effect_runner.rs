@@ -295,6 +295,10 @@ impl<A: Actor> EffectRunner<A> {
         while let Some(question) = self.perform(&mut room, &mut nested, drop_instance) {
             self.answer(question, &mut about, &mut room);
             room.effects.reverse();
+            // A supervisor that was suspended has a question for each failure that it has deferred.
+            if self.slice_is_over() {
+                break;
+            }
         }
         if room.effects.is_empty() {
             put_back(room);
@@ -349,8 +353,14 @@ impl<A: Actor> EffectRunner<A> {
             && let Some(effect) = effects.pop()
         {
             match effect {
-                Effect::Decide(child, cause) => question = Some(Question::Decide(child, cause)),
-                Effect::RestartEnded(_, cause) => question = Some(Question::RestartEnded(cause)),
+                Effect::Decide(child, cause) => {
+                    self.count_decision();
+                    question = Some(Question::Decide(child, cause));
+                }
+                Effect::RestartEnded(_, cause) => {
+                    self.count_decision();
+                    question = Some(Question::RestartEnded(cause));
+                }
                 Effect::Report { cause, restarts, runs } => {
                     // Otherwise what follows, such as the instance's destructor, would hold the supervisor up.
                     let is_last = effects.is_empty();
@@ -415,6 +425,7 @@ impl<A: Actor> EffectRunner<A> {
                     }
                     self.note(note, basis.as_ref());
                 }
+                Effect::Charge(children) => self.count_children(children),
                 Effect::Call(call) => self.call = Some(call),
             }
         }
