@@ -73,7 +73,8 @@ const WORKLOADS: [Workload; 19] = [
     raw("raw spawn and stop"),
     ours("spawn and stop", 2.0, 5_320, 80, 75),
     raw("raw restart by Err"),
-    // The supervisor's turn is within that of the failing actor.
+    // The supervisor's turn is within that of the failing actor. By function, the protocol's steps take 1 800 of these, carrying out their
+    // effects 1 000, the turns 1 000, tokio 1 000, the mailboxes 550, the allocator 530. The rest is the ask that waits for the new instance.
     ours("restart by Err", 2.0, 6_940, 170, 40),
     // The event of the decision: it needs the time and the text of the failure. The paths are kept from the first failure on, and the text
     // as long as it is the same.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use supervise_core::{
     Actor, ActorRef, ActorSystem, Backoff, ChildInfo, Context, DecidesAll, Directive, EscalationsDecidedBy, Event,
-    Events, Failure, HandlersOfOneImplBlockDecidedBy, Outcome, ReplyTo, Request, Supervisor,
+    Events, Failure, HandlersOfOneImplBlockDecidedBy, Outcome, ReplyTo, Request, Strategy, Supervisor,
 };
 use tokio::sync::Notify;
 
@@ -224,5 +224,103 @@ async fn ten_thousand_escalations_do_not_stand_on_one_stack() {
     // Answered when the leaf is resumed.
     assert!(request(&nodes[0], Message::Ping).await.is_ok());
     assert_eq!(questions(&shared), (0..=LEVELS).map(asked).collect::<Vec<_>>());
+    system.terminate().await;
+}
+
+/// A hand-written supervisor that restarts its members together.
+struct Group(Arc<Members>);
+
+/// One of a group. It says its number when it has restarted.
+struct Member(usize, Arc<Members>);
+
+#[derive(Default)]
+struct Members {
+    refs: Mutex<Vec<ActorRef<Member>>>,
+    decided: Mutex<Vec<String>>,
+    restarted: Mutex<Vec<usize>>,
+    started: Notify,
+}
+
+impl Supervisor for Group {
+    type Ref = ActorRef<Self>;
+    const STRATEGY: Strategy = Strategy::all_for_one();
+
+    fn decide(failure: &Failure, child: &ChildInfo) -> Result<Directive, Failure> {
+        let Broken(members) = failure.downcast_ref().expect("no other failure");
+        members.decided.lock().expect("no panic").push(child.name.to_string());
+        Ok(Directive::Restart)
+    }
+}
+
+impl Supervisor for Member {
+    type Ref = ActorRef<Self>;
+}
+
+impl DecidesAll for Group {}
+impl<P> HandlersOfOneImplBlockDecidedBy<P> for Member {}
+impl<P> EscalationsDecidedBy<P> for Member {}
+impl<P> HandlersOfOneImplBlockDecidedBy<P> for Group {}
+impl<P> EscalationsDecidedBy<P> for Group {}
+
+/// Makes a member fail, and gives the decider access to the test.
+#[derive(thiserror::Error)]
+#[error("broken")]
+struct Broken(Arc<Members>);
+
+impl std::fmt::Debug for Broken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Broken")
+    }
+}
+
+const MEMBERS: usize = 3;
+
+impl Actor for Group {
+    type Message = ();
+
+    async fn pre_start(&mut self, ctx: &mut Context<Self>) -> Result<(), Failure> {
+        for number in 0..MEMBERS {
+            let its = Arc::clone(&self.0);
+            let member = ctx.spawn(number.to_string(), move || Member(number, Arc::clone(&its)));
+            self.0.refs.lock().expect("no panic").push(member.map_err(Failure::new)?);
+        }
+        self.0.started.notify_one();
+        Ok(())
+    }
+
+    async fn handle(&mut self, (): (), _: &mut Context<Self>) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+impl Actor for Member {
+    type Message = ();
+
+    async fn handle(&mut self, (): (), _: &mut Context<Self>) -> Result<(), Failure> {
+        Err(Failure::new(Broken(Arc::clone(&self.1))))
+    }
+
+    async fn post_restart(&mut self, _: &mut Context<Self>, _: &Failure) -> Result<(), Failure> {
+        self.1.restarted.lock().expect("no panic").push(self.0);
+        Ok(())
+    }
+}
+
+/// Rules 1.9 and 7.1. The supervisor is idle, but it decides in a turn of its own, so the member that failed does not come first.
+#[tokio::test(start_paused = true)]
+async fn a_group_restarts_in_its_order_whichever_member_fails() {
+    let system = ActorSystem::new("group");
+    let members = Arc::new(Members::default());
+    let its = Arc::clone(&members);
+    system.spawn("group", move || Group(Arc::clone(&its))).expect("a free name");
+    members.started.notified().await;
+    for number in 0..MEMBERS {
+        // Everybody is idle.
+        tokio::time::sleep(SECOND).await;
+        assert!(members.refs.lock().expect("no panic")[number].tell(()).is_ok());
+        tokio::time::sleep(SECOND).await;
+        assert_eq!(std::mem::take(&mut *members.decided.lock().expect("no panic")), [number.to_string()]);
+        assert_eq!(std::mem::take(&mut *members.restarted.lock().expect("no panic")), [0, 1, 2]);
+    }
     system.terminate().await;
 }

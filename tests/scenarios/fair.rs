@@ -2,13 +2,15 @@
 
 use std::future::poll_fn;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
+use std::time::Duration;
 
 use supervise::prelude::*;
 use supervise::testkit::TestSystem;
+use supervise::{Backoff, Directive, NeverFails, Props, Strategy, Unchecked};
 
-const CHILDREN: usize = 4_000;
+const CHILDREN: usize = 2_000;
 
 /// How many system messages an actor handles in one turn.
 const ONE_TURN: usize = 128;
@@ -26,25 +28,51 @@ impl Child {
     fn fail(&mut self) -> Result<(), AsTold> {
         Err(AsTold)
     }
+
+    /// Answered by a child that is well.
+    #[handler]
+    fn ping(&mut self) {}
 }
 
-/// Counts what it has decided.
 #[actor]
-#[supervise(on(AsTold if |_| count()) = Resume, on(_) = Escalate)]
+#[supervise(on(AsTold) = Resume, on(_) = Escalate)]
 struct Parent;
-
-static DECIDED: AtomicUsize = AtomicUsize::new(0);
-
-fn count() -> bool {
-    DECIDED.fetch_add(1, Ordering::SeqCst);
-    true
-}
 
 #[actor]
 impl Parent {
     #[handler]
     fn children(&mut self, ctx: &mut Context<Self>) -> Vec<ChildRef> {
         (0..CHILDREN).map(|_| ctx.spawn_anonymous(|| Child).expect("a running parent")).collect()
+    }
+}
+
+/// A parent that decides by the number of its earlier decisions.
+fn parent(
+    strategy: Strategy,
+    decide: impl Fn(usize) -> Directive + Send + 'static,
+) -> Props<Parent, NeverFails, Unchecked> {
+    let earlier = AtomicUsize::new(0);
+    let decide = move |_: &_, _: &_| Ok(decide(earlier.fetch_add(1, Ordering::SeqCst)));
+    Props::new(|| Parent).supervision_unchecked(strategy, decide)
+}
+
+/// Resumes a parent that escalates its first failure and resumes after all others.
+#[actor]
+#[supervise(on(Panic) = Restart, on(_) = Resume)]
+struct Above {
+    decided: Arc<AtomicUsize>,
+}
+
+#[actor]
+impl Above {
+    #[handler]
+    fn parent(&mut self, ctx: &mut Context<Self>) -> ParentRef {
+        let decided = Arc::clone(&self.decided);
+        let decide = move |earlier| {
+            decided.fetch_add(1, Ordering::SeqCst);
+            if earlier == 0 { Directive::Escalate } else { Directive::Resume }
+        };
+        ctx.spawn_with("parent", parent(Strategy::one_for_one(), decide)).expect("a running actor")
     }
 }
 
@@ -61,34 +89,87 @@ async fn next_turn() {
     .await;
 }
 
+/// How often something happens between two turns of another task, at most, until it has happened `times` times.
+async fn most_between_two_turns(done: Arc<AtomicUsize>, times: usize) -> usize {
+    let (mut before, mut most) = (done.load(Ordering::SeqCst), 0);
+    while before < times {
+        next_turn().await;
+        let now = done.load(Ordering::SeqCst);
+        most = most.max(now - before);
+        before = now;
+    }
+    most
+}
+
 /// Rule 1.9.
 #[supervise::test]
 async fn a_supervisor_of_many_failing_children_leaves_time_for_other_tasks(system: &TestSystem) {
     system.allow_failures();
-    let parent = system.spawn("parent", || Parent).unwrap();
+    let decided = Arc::new(AtomicUsize::new(0));
+    let decides = Arc::clone(&decided);
+    let decide = move |_| {
+        decides.fetch_add(1, Ordering::SeqCst);
+        Directive::Resume
+    };
+    let parent = system.spawn_with("parent", parent(Strategy::one_for_one(), decide)).unwrap();
     let children = parent.children().await.unwrap();
     system.settle().await;
-    let over = Arc::new(AtomicBool::new(false));
-    let witness = tokio::spawn({
-        let over = Arc::clone(&over);
-        async move {
-            let (mut before, mut most) = (DECIDED.load(Ordering::SeqCst), 0);
-            while !over.load(Ordering::SeqCst) {
-                next_turn().await;
-                let decided = DECIDED.load(Ordering::SeqCst);
-                most = most.max(decided - before);
-                before = decided;
-            }
-            most
-        }
-    });
+    let witness = tokio::spawn(most_between_two_turns(decided, CHILDREN));
     for child in &children {
         child.fail().tell().unwrap();
     }
-    while DECIDED.load(Ordering::SeqCst) < CHILDREN {
-        tokio::task::yield_now().await;
-    }
-    over.store(true, Ordering::SeqCst);
     let most = witness.await.unwrap();
     assert!(most <= 2 * ONE_TURN, "the other task had to wait for {most} decisions");
+}
+
+/// Rules 1.9 and 2.5. The first failure is escalated, so the decisions about the others wait for the answer to it.
+#[supervise::test]
+async fn a_supervisor_that_was_suspended_while_many_children_failed_leaves_time_for_other_tasks(
+    system: &TestSystem,
+) {
+    system.allow_failures();
+    let decided = Arc::new(AtomicUsize::new(0));
+    let its = Arc::clone(&decided);
+    let above = system.spawn("above", move || Above { decided: Arc::clone(&its) }).unwrap();
+    let parent = above.parent().await.unwrap();
+    let children = parent.children().await.unwrap();
+    system.settle().await;
+    let witness = tokio::spawn(most_between_two_turns(decided, CHILDREN));
+    for child in &children {
+        child.fail().tell().unwrap();
+    }
+    let most = witness.await.unwrap();
+    assert!(most <= 2 * ONE_TURN, "the other task had to wait for {most} decisions");
+    system.settle().await;
+    for child in &children {
+        child.ping().await.unwrap();
+    }
+}
+
+/// Rules 1.9 and 7.10. The last child fails first, so each failure reaches all children that failed before.
+#[supervise::test]
+async fn a_supervisor_whose_decisions_reach_many_children_leaves_time_for_other_tasks(system: &TestSystem) {
+    /// How many children count as one system message.
+    const ONE_MESSAGE: usize = 8;
+    system.allow_failures();
+    let minute = Duration::from_secs(60);
+    let later = Strategy::rest_for_one().backoff(Backoff::exponential(minute, minute));
+    for (strategy, directive) in [(later, Directive::Restart), (Strategy::rest_for_one(), Directive::Stop)] {
+        let reached = Arc::new(AtomicUsize::new(0));
+        let reaches = Arc::clone(&reached);
+        let decide = move |earlier| {
+            reaches.fetch_add(earlier + 1, Ordering::SeqCst);
+            directive
+        };
+        let parent = system.spawn_with(format!("{directive:?}"), parent(strategy, decide)).unwrap();
+        let children = parent.children().await.unwrap();
+        system.settle().await;
+        let witness = tokio::spawn(most_between_two_turns(reached, CHILDREN * (CHILDREN + 1) / 2));
+        for child in children.iter().rev() {
+            child.fail().tell().unwrap();
+        }
+        let most = witness.await.unwrap();
+        let few = 2 * ONE_TURN * ONE_MESSAGE + CHILDREN;
+        assert!(most <= few, "the other task had to wait for {most} children, under {directive:?}");
+    }
 }

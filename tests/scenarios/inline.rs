@@ -9,6 +9,11 @@ use std::task::{Context as TaskContext, Poll, Waker};
 use supervise::prelude::*;
 use supervise::testkit::TestSystem;
 use supervise::{AskError, FailureKind, Request};
+use tracing::subscriber::set_default;
+use tracing::{Event, Level, Span, Subscriber, info_span};
+use tracing_subscriber::layer::{Context as LayerContext, SubscriberExt};
+use tracing_subscriber::registry::LookupSpan;
+use tracing_subscriber::{Layer, Registry};
 
 #[derive(Debug, thiserror::Error)]
 #[error("no such thing")]
@@ -162,7 +167,7 @@ tokio::task_local! {
     static ASKER: &'static str;
 }
 
-/// Notes in whose context its code runs.
+/// Notes whether its code runs in the context of the task that asks: with its task-local values, or in its span.
 #[actor]
 struct Witness {
     seen: Arc<Mutex<Vec<(&'static str, bool)>>>,
@@ -170,7 +175,8 @@ struct Witness {
 
 impl Witness {
     fn note(&self, what: &'static str) {
-        self.seen.lock().unwrap().push((what, ASKER.try_get().is_ok()));
+        let in_askers_context = ASKER.try_get().is_ok() || !Span::current().is_none();
+        self.seen.lock().unwrap().push((what, in_askers_context));
     }
 }
 
@@ -287,6 +293,34 @@ async fn what_follows_from_an_inline_failure_does_not_run_in_the_askers_context(
     system.expect_restarts(&witness, 1).await;
     system.settle().await;
     assert_eq!(seen(), [("pre_start", false), ("told", false)]);
+}
+
+/// The levels of the lines of the log, and whether each is in a span.
+#[derive(Clone, Default)]
+struct Lines(Arc<Mutex<Vec<(Level, bool)>>>);
+
+impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Lines {
+    fn on_event(&self, event: &Event<'_>, ctx: LayerContext<'_, S>) {
+        self.0.lock().unwrap().push((*event.metadata().level(), ctx.event_span(event).is_some()));
+    }
+}
+
+/// Rule 1.8.
+#[supervise::test]
+async fn what_follows_from_an_inline_failure_is_not_in_the_askers_span(system: &TestSystem) {
+    system.allow_failures();
+    let (witness, seen) = witness(system).await;
+    let lines = Lines::default();
+    let _subscriber = set_default(Registry::default().with(lines.clone()));
+    let answer = info_span!("alice").in_scope(|| at_once(witness.fail()));
+    assert!(matches!(answer, Some(Err(AskError::Failed(_)))), "the asker is told at once");
+    assert_eq!(seen(), [("pre_start", false), ("asked", true)]);
+    system.expect_restarts(&witness, 1).await;
+    system.settle().await;
+    assert_eq!(seen(), [("pre_start", false), ("told", false)]);
+    let lines = std::mem::take(&mut *lines.0.lock().unwrap());
+    assert!(lines.contains(&(Level::ERROR, false)), "the decision has a line: {lines:?}");
+    assert!(lines.iter().all(|(_, in_span)| !in_span), "{lines:?}");
 }
 
 /// Rule 1.8.

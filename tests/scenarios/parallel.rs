@@ -35,6 +35,10 @@ impl Gate {
         self.0.1.notify_all();
     }
 
+    fn is_open(&self) -> bool {
+        *self.0.0.lock().unwrap() == 0
+    }
+
     /// Blocks the thread until all have come.
     fn block(&self) {
         let missing = self.0.0.lock().unwrap();
@@ -111,6 +115,21 @@ impl Boss {
             worker.come(gate.clone()).tell().unwrap();
         }
         gate.block();
+    }
+
+    /// Blocks its thread until another thread of the runtime has run a task and fallen asleep again. Returns whether the worker has
+    /// come by then.
+    #[handler]
+    fn tell_one_and_block_until_all_others_sleep(&self, gate: Gate) -> bool {
+        self.workers[0].come(gate.clone()).tell().unwrap();
+        let (awake, runtime) = (Gate::new(1), Handle::current());
+        let wakes = awake.clone();
+        // From a thread outside the runtime, so that the task goes to another thread than this one.
+        let outside = std::thread::spawn(move || drop(runtime.spawn(async move { wakes.come() })));
+        awake.block();
+        outside.join().unwrap();
+        until_awake(&Handle::current(), 1);
+        gate.is_open()
     }
 
     #[handler]
@@ -226,6 +245,25 @@ fn what_a_turn_has_told_does_not_wait_for_the_turn() {
             for _ in 0..20 {
                 let boss = boss(&system, 100).await;
                 boss.tell_all_and_block_until_all_but_one_are_done().await.unwrap();
+            }
+            system.terminate().await;
+        });
+    }
+}
+
+/// The exception of rule 1.10: waking another thread for each single message would cost more than the message.
+#[test]
+fn a_single_actor_that_a_turn_has_told_waits_for_the_end_of_the_turn() {
+    for threads in [2, 4, 8] {
+        runtime(threads).block_on(async {
+            let system = ActorSystem::new("single");
+            for _ in 0..20 {
+                let boss = boss(&system, 1).await;
+                let gate = Gate::new(1);
+                let came = boss.tell_one_and_block_until_all_others_sleep(gate.clone()).await.unwrap();
+                assert!(!came, "rule 1.10 says that it may have to wait");
+                // This thread is not one of the runtime's.
+                gate.block();
             }
             system.terminate().await;
         });

@@ -4,15 +4,19 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
+use std::time::Duration;
 
-use supervise::Terminated;
 use supervise::prelude::*;
+use supervise::{Backoff, Directive, Props, Strategy, Terminated};
 use tokio::sync::Notify;
 
 const MANY: usize = 20_000;
 
 /// How many actors one actor tells, or how many messages it drops, in one turn.
 const ONE_SLICE: usize = 4_096;
+
+/// How many system messages one actor handles in one turn.
+const ONE_TURN: usize = 128;
 
 #[derive(Debug, thiserror::Error)]
 #[error("as told")]
@@ -33,13 +37,17 @@ impl Count {
 
     /// Lets a neighbour count its turns until all has happened.
     async fn neighbour_has_its_turns(&self, system: &ActorSystem, begin: impl FnOnce()) {
+        self.neighbour_has_a_turn_after_each(ONE_SLICE, system, begin).await;
+    }
+
+    async fn neighbour_has_a_turn_after_each(&self, slice: usize, system: &ActorSystem, begin: impl FnOnce()) {
         let count = self.clone();
         let neighbour = system.spawn("neighbour", move || Neighbour { count: count.clone() }).unwrap();
         neighbour.turn().tell().unwrap();
         begin();
         self.all_done.notified().await;
         let turns = self.turns.load(Ordering::SeqCst);
-        assert!(turns + 1 >= MANY / ONE_SLICE, "the neighbour had {turns} turns");
+        assert!(turns + 1 >= MANY / slice, "the neighbour had {turns} turns");
     }
 }
 
@@ -120,6 +128,11 @@ struct Member {
 impl Member {
     #[handler]
     fn greet(&mut self) {}
+
+    #[handler]
+    fn fail(&mut self) -> Result<(), AsTold> {
+        Err(AsTold)
+    }
 
     #[pre_restart]
     fn about_to_restart(&mut self) {}
@@ -236,6 +249,43 @@ async fn restarting_many_children_leaves_turns_to_a_neighbour() {
     }
     count.neighbour_has_its_turns(&system, || subject.fail().tell().unwrap()).await;
     system.terminate().await;
+}
+
+/// Many children fail, and the delays of their restarts end at the same moment. `prepare` is called before they fail.
+async fn many_delays_end_at_once(prepare: impl FnOnce(&SubjectRef)) {
+    let hour = Duration::from_secs(3_600);
+    let (system, count, decided) = (ActorSystem::new("many"), Count::default(), Arc::new(AtomicUsize::new(0)));
+    let (its, decides) = (count.clone(), Arc::clone(&decided));
+    let props = Props::new(move || Subject { count: its.clone() });
+    let props = props.supervision_unchecked(
+        Strategy::one_for_one().backoff(Backoff::exponential(hour, hour)),
+        move |_, _| {
+            decides.fetch_add(1, Ordering::SeqCst);
+            Ok(Directive::Restart)
+        },
+    );
+    let subject = system.spawn_with("subject", props).unwrap();
+    let members = subject.found().await.unwrap();
+    prepare(&subject);
+    for member in members {
+        member.fail().tell().unwrap();
+    }
+    while decided.load(Ordering::SeqCst) < MANY {
+        tokio::task::yield_now().await;
+    }
+    let end_delays = || drop(tokio::spawn(tokio::time::advance(hour)));
+    count.neighbour_has_a_turn_after_each(ONE_TURN, &system, end_delays).await;
+    system.terminate().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn restarting_many_children_after_a_delay_leaves_turns_to_a_neighbour() {
+    many_delays_end_at_once(|_| {}).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn restarting_many_children_after_a_delay_beside_a_handler_leaves_turns_to_a_neighbour() {
+    many_delays_end_at_once(|subject| subject.busy().tell().unwrap()).await;
 }
 
 #[tokio::test]

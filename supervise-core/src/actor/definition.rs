@@ -91,7 +91,9 @@ pub trait Supervisor: Sized + 'static {
 
     /// Decides what happens to a child that failed.
     ///
-    /// Runs on the supervisor's turn, outside every lock. Must not block.
+    /// Runs on the supervisor's turn, possibly on the child's stack ([rule
+    /// 1.9](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-1.9)), outside every lock. Must not
+    /// block.
     ///
     /// # Errors
     ///

@@ -15,9 +15,10 @@
 //!    parked or queued task at once, and a task in a turn after that turn. Rule 6.6.
 //! 4. An asker may give a parked actor its turn on the asker's own stack, for its own message alone
 //!    ([`run_inline`](Dispatcher::run_inline)).
-//! 5. A task never waits for a turn that blocks its thread while another thread of the runtime is idle, unless it is
-//!    the only task that this turn has made ready. A plain tokio task would wait in the same case: in the slot of
-//!    tokio's worker thread that other threads cannot steal from.
+//! 5. A task does not wait for a turn that blocks its thread while another thread of the runtime is idle, with one
+//!    exception: the task that a turn makes ready last may have to wait for the end of that turn, also if it is the only
+//!    one. A plain tokio task would wait in the same case: in the slot of tokio's worker thread that other threads cannot
+//!    steal from.
 //!
 //! Rules 1.9 and 1.10.
 //!

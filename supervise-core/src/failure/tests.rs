@@ -19,7 +19,8 @@ const SMALL_STACK: usize = 128 * 1024;
 
 /// How many restarts fail in a row: a million, or what this variable says.
 fn outage() -> u32 {
-    std::env::var("SUPERVISE_FAILED_RESTARTS").map_or(1_000_000, |count| count.parse().unwrap())
+    let said = std::env::var("SUPERVISE_FAILED_RESTARTS");
+    said.map_or(1_000_000, |count| count.replace('_', "").parse().unwrap())
 }
 
 fn on_a_small_stack(test: impl FnOnce() + Send + 'static) {

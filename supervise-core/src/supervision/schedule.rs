@@ -1,5 +1,6 @@
 //! Delayed restarts, until their delay is over.
 
+use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 
 use super::strategy::Affected;
@@ -26,7 +27,8 @@ pub(crate) enum Answer {
 /// The delayed restarts of one supervisor.
 #[derive(Debug, Clone)]
 pub(super) struct Schedule<C> {
-    restarts: Vec<ScheduledRestart<C>>,
+    /// By id.
+    restarts: BTreeMap<u64, ScheduledRestart<C>>,
     /// How many children the restarts name, including those that no longer wait.
     named: usize,
     last_id: u64,
@@ -37,7 +39,7 @@ const LITTLE: usize = 16;
 
 impl<C> Default for Schedule<C> {
     fn default() -> Self {
-        Self { restarts: Vec::new(), named: 0, last_id: 0 }
+        Self { restarts: BTreeMap::new(), named: 0, last_id: 0 }
     }
 }
 
@@ -70,12 +72,12 @@ impl<C> Schedule<C> {
         waits_for: impl Fn(ChildId) -> Option<u64>,
     ) -> Vec<u64> {
         self.named += restart.affected.len();
-        self.restarts.push(restart);
+        self.restarts.insert(restart.id, restart);
         let mut idle = Vec::new();
         if self.named <= LITTLE.max(2 * children) {
             return idle;
         }
-        self.restarts.retain_mut(|restart| {
+        self.restarts.retain(|_, restart| {
             let waits = |id: &ChildId| waits_for(*id) == Some(restart.id);
             match &mut restart.affected {
                 Affected::One(id) if waits(id) => return true,
@@ -87,14 +89,13 @@ impl<C> Schedule<C> {
             }
             !restart.affected.is_empty()
         });
-        self.named = self.restarts.iter().map(|restart| restart.affected.len()).sum();
+        self.named = self.restarts.values().map(|restart| restart.affected.len()).sum();
         idle
     }
 
     /// The delay of a restart is over.
     pub(super) fn take(&mut self, id: u64) -> Option<ScheduledRestart<C>> {
-        let at = self.restarts.iter().position(|restart| restart.id == id)?;
-        let due = self.restarts.swap_remove(at);
+        let due = self.restarts.remove(&id)?;
         self.named -= due.affected.len();
         Some(due)
     }

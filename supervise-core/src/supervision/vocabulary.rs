@@ -246,6 +246,8 @@ pub enum Effect<R, C> {
     CloseSystemLane,
     /// Report to the log and the subscribers what happened.
     Note(Note<C>),
+    /// Count this many children against the turn: the step has looked at each of them, and has no other effect that shows it.
+    Charge(usize),
     /// Ask the decider about a child. The cause comes back with the answer.
     Decide(ChildId, C),
     /// A permanent child ended by itself. Answer like [`Decide`](Effect::Decide), with [`Restart`](Directive::Restart),

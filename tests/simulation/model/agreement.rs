@@ -10,7 +10,7 @@ use crate::world::Id;
 /// waits is forgotten. If somebody waits for it, the check fails when it is due.
 pub(crate) fn agree(some: &[Effect<Id, Fault>], others: &[Effect<Id, Fault>], aborts: bool) -> bool {
     let counts = |effect: &&Effect<Id, Fault>| match effect {
-        Effect::Note(_) | Effect::Disarm(Timer::Restart(_)) => false,
+        Effect::Note(_) | Effect::Charge(_) | Effect::Disarm(Timer::Restart(_)) => false,
         Effect::Arm(Timer::Abort, _) | Effect::Disarm(Timer::Abort) => !aborts,
         _ => true,
     };

@@ -34,7 +34,7 @@ impl World {
                     self.send(watcher, SystemMessage::Ended { subject: id, child: None, how });
                 }
             }
-            Effect::AnnounceStop | Effect::EndsByItself | Effect::Note(_) => {}
+            Effect::AnnounceStop | Effect::EndsByItself | Effect::Note(_) | Effect::Charge(_) => {}
             Effect::Call(call) => self.cell_mut(id).call = Some(call),
             Effect::StartChild(at) => self.start_field(id, at),
             Effect::TellReplaced => self.tell_of_progress(id, SystemMessage::Replaced),

@@ -54,7 +54,7 @@ pub(super) struct EffectRunner<A: Actor> {
     pub(super) handled: u32,
     /// How many of them do not count as activity.
     pub(super) unnoticed: u8,
-    /// How many system messages were handled in this turn.
+    /// How many system messages were handled in this turn, and timers of the protocol that were due.
     pub(super) supervised: u32,
     /// How many effects were carried out in this turn.
     performed: u16,
@@ -152,10 +152,8 @@ impl<A: Actor> WhileParked for EffectRunner<A> {
                 if self.cell.core.protocol().is_held() {
                     self.rare().may_be_held = true;
                 }
-            } else if let Some(timers) = &mut self.timers
-                && let Poll::Ready(timer) = timers.poll_due(cx)
-            {
-                self.step_while_parked(Input::Due(timer.into()));
+            } else if let Poll::Ready(timer) = self.poll_due(cx) {
+                self.step_while_parked(Input::Due(timer));
             } else {
                 self.charge(0);
                 break;
@@ -297,6 +295,10 @@ impl<A: Actor> EffectRunner<A> {
         while let Some(question) = self.perform(&mut room, &mut nested, drop_instance) {
             self.answer(question, &mut about, &mut room);
             room.effects.reverse();
+            // A supervisor that was suspended has a question for each failure that it has deferred.
+            if self.slice_is_over() {
+                break;
+            }
         }
         if room.effects.is_empty() {
             put_back(room);
@@ -351,8 +353,14 @@ impl<A: Actor> EffectRunner<A> {
             && let Some(effect) = effects.pop()
         {
             match effect {
-                Effect::Decide(child, cause) => question = Some(Question::Decide(child, cause)),
-                Effect::RestartEnded(_, cause) => question = Some(Question::RestartEnded(cause)),
+                Effect::Decide(child, cause) => {
+                    self.count_decision();
+                    question = Some(Question::Decide(child, cause));
+                }
+                Effect::RestartEnded(_, cause) => {
+                    self.count_decision();
+                    question = Some(Question::RestartEnded(cause));
+                }
                 Effect::Report { cause, restarts, runs } => {
                     // Otherwise what follows, such as the instance's destructor, would hold the supervisor up.
                     let is_last = effects.is_empty();
@@ -417,6 +425,7 @@ impl<A: Actor> EffectRunner<A> {
                     }
                     self.note(note, basis.as_ref());
                 }
+                Effect::Charge(children) => self.count_children(children),
                 Effect::Call(call) => self.call = Some(call),
             }
         }

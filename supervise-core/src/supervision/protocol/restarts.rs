@@ -140,6 +140,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         effects: &mut Vec<Effect<R, C>>,
     ) {
         let due = now.saturating_add(delay);
+        let said = effects.len();
         let schedule = self.children.get_or_insert_default().new_schedule();
         for &id in reach.children.iter() {
             if let Some(pending_resumes) = self.take_over(id, culprit, effects)
@@ -149,6 +150,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
                 child.history_mut().delayed = Some(Delayed { schedule, answer, pending_resumes, due });
             }
         }
+        charge(&reach, effects.len() - said, effects);
         let with_group = reach.is_group();
         let affected = reach.children;
         let restart = ScheduledRestart { id: schedule, answer, cause, affected, with_group };
@@ -229,7 +231,9 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         effects: &mut Vec<Effect<R, C>>,
     ) -> usize {
         let reach = self.reach(strategy.scope, culprit, true);
+        let said = effects.len();
         self.stop_in_line(&reach.children, effects);
+        charge(&reach, effects.len() - said, effects);
         reach.children.len()
     }
 
@@ -280,6 +284,18 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         for _ in 0..pending_resumes {
             effects.push(Effect::Send(child.target.clone(), SystemMessage::Resume(None)));
         }
+    }
+}
+
+/// Looking at fewer children than this takes no longer than the rest of a decision.
+const MANY: usize = 32;
+
+/// Charges the turn for the children that a decision reaches and does not tell anything. In a storm under rest-for-one that begins
+/// with the last child, these are all that have failed before.
+fn charge<R, C>(reach: &Reach, told: usize, effects: &mut Vec<Effect<R, C>>) {
+    let untold = reach.children.len().saturating_sub(told);
+    if untold >= MANY {
+        effects.push(Effect::Charge(untold));
     }
 }
 

@@ -3,12 +3,14 @@
 //! have their turns in between.
 //!
 //! 1. The protocol takes no further step, and no user code runs, before all effects of the last step are carried out.
-//! 2. Leaving work to the next turn takes no memory that grows with the work.
+//! 2. A question about a child is an effect too, which counts as much as a message.
+//! 3. Leaving work to the next turn takes no memory that grows with the work.
 //!
 //! Rule 1.9.
 
 use super::EffectRunner;
 use crate::actor::actor_ref::AnyActorRef;
+use crate::actor::cell::run::THROUGHPUT;
 use crate::actor::cell::{Effects, Room, System};
 use crate::actor::control::Control;
 use crate::actor::definition::Actor;
@@ -18,6 +20,9 @@ use crate::supervision::Effect;
 
 /// How many effects or dead letters count as one message.
 const EFFECTS_OF_A_MESSAGE: u16 = 32;
+
+/// How many children that a step looks at count as one message.
+const CHILDREN_OF_A_MESSAGE: usize = 8;
 
 /// How many effects and dead letters one turn deals with at most.
 const SLICE: u16 = 128 * EFFECTS_OF_A_MESSAGE;
@@ -118,6 +123,20 @@ impl<A: Actor> EffectRunner<A> {
     pub(super) fn count_one(&mut self) -> bool {
         self.performed += 1;
         self.slice_is_over()
+    }
+
+    /// Counts a decision like a message. A failure that was deferred is decided in the step that answers the one before.
+    #[inline]
+    pub(super) fn count_decision(&mut self) {
+        self.performed += EFFECTS_OF_A_MESSAGE;
+    }
+
+    /// Counts children that the last step looked at. They count against the system messages of this turn, because the next step may
+    /// look at as many. A whole turn is enough.
+    #[cold]
+    pub(super) fn count_children(&mut self, children: usize) {
+        let messages = u32::try_from(children / CHILDREN_OF_A_MESSAGE).unwrap_or(THROUGHPUT);
+        self.supervised += messages.min(THROUGHPUT);
     }
 
     /// Charges the carrier for the messages that were handled in this turn, and for what else was done.

@@ -114,7 +114,20 @@ impl<A: Actor> EffectRunner<A> {
 
     /// The next timer of the protocol that is due now. It is checked in each turn, because a busy cell never parks.
     pub(in crate::actor::cell) fn next_due(&mut self) -> Option<Timer> {
-        self.timers.as_mut()?.next_due().map(Timer::from)
+        let timer = self.timers.as_mut()?.next_due()?;
+        self.supervised += 1;
+        Some(timer.into())
+    }
+
+    /// The next timer of the protocol that is due. If none is, the task is woken when one is.
+    pub(super) fn poll_due(&mut self, cx: &mut TaskContext<'_>) -> Poll<Timer> {
+        match self.timers.as_mut().map(|timers| timers.poll_due(cx)) {
+            Some(Poll::Ready(timer)) => {
+                self.supervised += 1;
+                Poll::Ready(timer.into())
+            }
+            Some(Poll::Pending) | None => Poll::Pending,
+        }
     }
 
     /// Ends the turn until something arrives, unless a timer of the protocol is due.
@@ -128,10 +141,8 @@ impl<A: Actor> EffectRunner<A> {
         {
             self.enqueue(Control::Tick(generation));
         }
-        if let Some(timers) = &mut self.timers
-            && let Poll::Ready(timer) = timers.poll_due(cx)
-        {
-            return Poll::Ready(timer.into());
+        if let Poll::Ready(timer) = self.poll_due(cx) {
+            return Poll::Ready(timer);
         }
         self.wait();
         Poll::Pending
@@ -156,10 +167,8 @@ impl<A: Actor> EffectRunner<A> {
     /// Ends the turn until the store has done what the actor waits for, unless a timer of the protocol is due.
     #[cfg(feature = "durable")]
     pub(in crate::actor::cell) fn poll_store(&mut self, cx: &mut TaskContext<'_>) -> Poll<Timer> {
-        if let Some(timers) = &mut self.timers
-            && let Poll::Ready(timer) = timers.poll_due(cx)
-        {
-            return Poll::Ready(timer.into());
+        if let Poll::Ready(timer) = self.poll_due(cx) {
+            return Poll::Ready(timer);
         }
         self.wait();
         self.cell.mailbox.set_accepts(false);

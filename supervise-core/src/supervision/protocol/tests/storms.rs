@@ -63,6 +63,29 @@ fn children_that_fail_at_once_the_last_one_first_restart_once_and_are_told_once(
     }
 }
 
+/// The last one fails first, so each failure reaches all children that failed before.
+#[test]
+fn a_decision_that_reaches_many_children_and_tells_few_of_them_says_how_many_it_has_looked_at() {
+    const CHILDREN: u32 = 200;
+    let second = Duration::from_secs(1);
+    let later = REST.backoff(crate::supervision::Backoff::exponential(second, second));
+    for (directive, strategy) in
+        [(Directive::Restart, later), (Directive::Stop, REST), (Directive::Restart, REST.max_retries(0))]
+    {
+        let mut actor = running(CHILDREN);
+        for (earlier, child) in (A..A + CHILDREN).rev().enumerate() {
+            let does = first_fails(&mut actor, child, directive, &strategy);
+            let charged: usize =
+                does.iter().map(|does| if let Effect::Charge(seen) = does { *seen } else { 0 }).sum();
+            assert!(charged + does.len() + 32 >= earlier, "{charged} and {} effects", does.len());
+            assert!(charged <= earlier + 1, "{charged} of {earlier}");
+        }
+    }
+    let mut actor = running(CHILDREN);
+    let does = first_fails(&mut actor, A, Directive::Restart, &ALL);
+    assert!(!does.iter().any(|does| matches!(does, Effect::Charge(_))), "each child is told");
+}
+
 #[test]
 fn a_sibling_restarts_again_once_its_instance_has_been_replaced() {
     let mut actor = running(3);
