@@ -3,9 +3,12 @@
 use std::time::Duration;
 
 use supervise_core::{
-    DeadLetterReason, DeciderTable, During, Event, Glimpse, Intervention, Limit, NodeState, OnLimit, Outcome,
-    Scope, Standing, Strategy, Window,
+    Count, DeadLetterReason, DeciderTable, During, Event, Glimpse, Intervention, Limit, NodeState, OnLimit,
+    Outcome, Scope, Standing, Strategy, Window,
 };
+
+/// How many events are read before a look. A system keeps fewer for a subscriber, unless it is told otherwise.
+pub(super) const EVENTS_AT_ONCE: usize = 65_536;
 
 /// The time since the system began.
 pub(super) type Time = Duration;
