@@ -167,7 +167,8 @@ impl Meter {
             found.waiting += sight.waiting;
             found.busy += usize::from(sight.handling);
             found.fullest = found.fullest.max(sight.waiting);
-            if let Some(standing) = glimpse.standing().filter(|standing| standing.of > 0) {
+            let of_rule = glimpse.standing_of_rule().map(|(_, standing)| standing);
+            for standing in glimpse.standing().into_iter().chain(of_rule).filter(|standing| standing.of > 0) {
                 found.used = found.used.max(f64::from(standing.used) / f64::from(standing.of));
             }
             if let Some(mark) = marks.see(&sight, now) {
