@@ -11,7 +11,7 @@ mod actor;
 
 pub(super) use self::actor::actor;
 
-const COLUMNS: usize = 80;
+pub(super) const COLUMNS: usize = 80;
 /// How many failures are listed.
 const FAILURES: usize = 10;
 
