@@ -335,7 +335,7 @@ fn con_06_a_runtime_without_a_free_thread_is_on_the_page() {
     };
     until(&|text| {
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        words.contains("Short of threads: /user A new task waited ")
+        words.contains("Short of threads: / the runtime A new task waited ")
             && words.contains("In a handler and not at an `.await`: gate-0 in `block`, gate-1 in `block`.")
     });
     drop(gates);

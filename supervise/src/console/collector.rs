@@ -12,9 +12,9 @@ use super::detail::Detail;
 use super::failing::Failures;
 use super::history::{Fall, History};
 use super::marks::Marks;
-use super::pulse::{Handlers, Threads};
 use super::rows::{Listing, Shown, rate};
 use super::sight::{Decision, Happening, Intervened, Sight, Time};
+use super::threads::{Handlers, Threads};
 use super::waits::{LINK, Link, Waits};
 use super::wish::Wish;
 

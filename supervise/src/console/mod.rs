@@ -22,6 +22,7 @@ mod rows;
 mod running;
 mod server;
 mod text;
+mod threads;
 mod top;
 mod waits;
 mod watch;
