@@ -186,6 +186,14 @@ pub(super) fn reason(reason: DeadLetterReason) -> &'static str {
         DeadLetterReason::UnknownMessage => "the recipient's node does not know it",
         DeadLetterReason::Untrusted => "the recipient's node does not take it",
         DeadLetterReason::Undecodable => "it could not be read",
+        #[cfg(feature = "durable")]
+        DeadLetterReason::NotAccepted => "the durable mailbox could not store it",
+        #[cfg(feature = "durable")]
+        DeadLetterReason::Damaged => "its checksum did not match, and it is in quarantine",
+        #[cfg(feature = "durable")]
+        DeadLetterReason::CrashedTheProcess => {
+            "the process died each time it was handled, and it is in quarantine"
+        }
         _ => "it was not handled",
     }
 }
@@ -230,6 +238,34 @@ mod tests {
             ["0", "0.4", "4", "48", "46 100"]
         );
         assert_eq!((so_many(1, "message"), so_many(0, "message")), ("1 message".into(), "0 messages".into()));
+    }
+
+    #[test]
+    fn every_reason_of_a_dead_letter_has_words_of_its_own() {
+        let reasons = [
+            DeadLetterReason::Stopped,
+            DeadLetterReason::MailboxFull,
+            DeadLetterReason::TooManyChildren,
+            DeadLetterReason::StashFull,
+            DeadLetterReason::Quarantined,
+            DeadLetterReason::Abandoned,
+            DeadLetterReason::NotFound,
+            DeadLetterReason::CircuitOpen,
+            DeadLetterReason::Unreachable,
+            DeadLetterReason::TooLarge,
+            DeadLetterReason::Unsendable,
+            DeadLetterReason::UnknownMessage,
+            DeadLetterReason::Untrusted,
+            DeadLetterReason::Undecodable,
+            #[cfg(feature = "durable")]
+            DeadLetterReason::NotAccepted,
+            #[cfg(feature = "durable")]
+            DeadLetterReason::Damaged,
+            #[cfg(feature = "durable")]
+            DeadLetterReason::CrashedTheProcess,
+        ];
+        let words: std::collections::BTreeSet<_> = reasons.map(reason).into();
+        assert!(words.len() == reasons.len() && !words.contains("it was not handled"), "{words:?}");
     }
 
     #[test]
