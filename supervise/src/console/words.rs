@@ -85,6 +85,21 @@ pub(super) fn count(number: usize) -> Count {
     Count(number as u64)
 }
 
+/// `1st`, `2nd`, `11th`.
+pub(super) struct Ordinal(pub(super) u32);
+
+impl Display for Ordinal {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let end = match self.0 % 10 {
+            1 if self.0 % 100 != 11 => "st",
+            2 if self.0 % 100 != 12 => "nd",
+            3 if self.0 % 100 != 13 => "rd",
+            _ => "th",
+        };
+        write!(f, "{}{end}", self.0)
+    }
+}
+
 /// A noun with its number: `1 message`, `3 messages`.
 pub(super) fn so_many(number: u64, noun: &str) -> String {
     format!("{} {noun}{}", Count(number), if number == 1 { "" } else { "s" })
@@ -137,7 +152,7 @@ pub(super) fn outcome(outcome: Outcome) -> String {
     match outcome {
         Outcome::Resumed => "goes on".to_owned(),
         Outcome::Restarting { delay: Some(delay), children } => {
-            format!("restart in {}{}", Span(delay), and_others(children))
+            format!("restart after {}{}", Span(delay), and_others(children))
         }
         Outcome::Restarting { delay: None, children } => format!("restart at once{}", and_others(children)),
         Outcome::Stopped { children } => format!("stopped{}", and_others(children)),
@@ -178,7 +193,7 @@ pub(super) fn reason(reason: DeadLetterReason) -> &'static str {
         DeadLetterReason::StashFull => "the stash is full",
         DeadLetterReason::Quarantined => "it failed and is not delivered again",
         DeadLetterReason::Abandoned => "its asker had given up",
-        DeadLetterReason::NotFound => "nobody has that path",
+        DeadLetterReason::NotFound => "there is no actor at that path",
         DeadLetterReason::CircuitOpen => "a circuit breaker is open",
         DeadLetterReason::Unreachable => "the recipient's node was given up",
         DeadLetterReason::TooLarge => "it is too large for another node",
@@ -236,6 +251,10 @@ mod tests {
         assert_eq!(
             [0.0, 0.4, 4.0, 48.2, 46_100.0].map(|n| Rate(n).to_string()),
             ["0", "0.4", "4", "48", "46 100"]
+        );
+        assert_eq!(
+            [1, 2, 3, 4, 11, 12, 21, 102, 111].map(|n| Ordinal(n).to_string()),
+            ["1st", "2nd", "3rd", "4th", "11th", "12th", "21st", "102nd", "111th"]
         );
         assert_eq!((so_many(1, "message"), so_many(0, "message")), ("1 message".into(), "0 messages".into()));
     }
