@@ -28,7 +28,7 @@ async fn the_page_is_drawn_in_light_and_dark() {
         }
     });
     let browser = Browser::start().await;
-    browser.resize(1440, 1380).await;
+    browser.resize(1440, 1440).await;
     browser.open(&format!("http://{}/", console.local_addr().expect("it listens by TCP"))).await;
     for card in ["Stuck", "Branch down", "Restart loop", "Messages lost"] {
         browser.until_text("#cards", card).await;
