@@ -75,9 +75,9 @@ impl Audit {
     }
 }
 
-/// Supervises the mail, which may restart five times a minute.
+/// Supervises the mail, which may restart three times in two minutes.
 #[actor]
-#[supervise(one_for_one(max_retries = 5, within = "60s", on_limit = Escalate), on(io::Error) = Restart)]
+#[supervise(one_for_one(max_retries = 3, within = "120s", on_limit = Escalate), on(io::Error) = Restart)]
 struct Mail;
 
 #[actor]
@@ -226,7 +226,8 @@ impl Shop {
         if tick.is_multiple_of(20) {
             self.gateway.charge().tell()?;
         }
-        if tick.is_multiple_of(280) {
+        // Twice in two minutes: one restart is left then, until the count starts anew.
+        if [0, 400].contains(&(tick % 2_500)) {
             self.smtp.deliver().tell()?;
         }
         Ok(())

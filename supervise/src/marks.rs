@@ -1,7 +1,8 @@
 //! What earlier looks found out about busy actors: how long a state has lasted, and how old messages are.
 //!
 //! 1. An actor that runs, handles nothing and has nothing waiting leaves no mark. So the memory depends on the load and not on
-//!    the size of the system. At most [`MOST`] marks are kept.
+//!    the size of the system. At most [`MOST`] marks are kept. Actors that wait in a message and have an empty mailbox, as in a long poll,
+//!    leave room for [`RESERVED`] others.
 //! 2. Times are exact to within the time between two looks: what a look found, and the look before did not, began between the
 //!    two.
 //!
@@ -14,9 +15,12 @@ use supervise_core::NodeState;
 use super::sight::{Sight, Time};
 
 /// How many busy actors are followed at a time.
-const MOST: usize = 16_384;
-/// How many arrivals are remembered for one mailbox.
+const MOST: usize = 131_072;
+/// How many of them are left to actors that do not just wait.
+const RESERVED: usize = 16_384;
+/// How many arrivals are remembered for one mailbox, and for one of more than [`RESERVED`] busy actors.
 const ARRIVALS: usize = 64;
+const ARRIVALS_OF_MANY: usize = 8;
 
 /// What is known about one busy actor.
 #[derive(Debug, Clone)]
@@ -59,7 +63,8 @@ impl Mark {
         }
     }
 
-    fn see(&mut self, sight: &Sight<'_>, before: Time, now: Time) {
+    /// `most`: how many arrivals are remembered.
+    fn see(&mut self, sight: &Sight<'_>, most: usize, before: Time, now: Time) {
         let handled = sight.handled();
         if self.state != sight.state {
             self.state = sight.state;
@@ -72,7 +77,7 @@ impl Mark {
         self.grew = if sight.waiting > self.waiting { self.grew.saturating_add(1) } else { 0 };
         self.handled = handled;
         self.waiting = sight.waiting;
-        self.arrivals.note(sight.pushed, handled, before, now);
+        self.arrivals.note(sight.pushed, handled, most, before, now);
     }
 
     /// How old the oldest waiting message is.
@@ -96,21 +101,21 @@ struct Arrival {
 }
 
 impl Arrivals {
-    fn note(&mut self, pushed: u32, handled: u32, before: Time, now: Time) {
+    fn note(&mut self, pushed: u32, handled: u32, most: usize, before: Time, now: Time) {
         while self.0.front().is_some_and(|first| !is_after(first.last, handled)) {
             self.0.pop_front();
         }
         if is_after(pushed, handled) && self.0.back().is_none_or(|last| is_after(pushed, last.last)) {
             self.0.push_back(Arrival { last: pushed, not_before: before, seen: now });
         }
-        if self.0.len() > ARRIVALS {
+        if self.0.len() > most {
             self.join_pairs();
         }
     }
 
     /// Halves the number of remembered arrivals. The age of the oldest message stays exact.
     fn join_pairs(&mut self) {
-        let mut joined = VecDeque::with_capacity(ARRIVALS);
+        let mut joined = VecDeque::with_capacity(self.0.len() / 2 + 1);
         joined.extend(self.0.pop_front());
         while let Some(first) = self.0.pop_front() {
             joined.push_back(match self.0.pop_front() {
@@ -129,6 +134,11 @@ fn is_after(number: u32, other: u32) -> bool {
 
 fn is_idle(sight: &Sight<'_>) -> bool {
     sight.state == NodeState::Running && !sight.handling && sight.waiting == 0
+}
+
+/// Whether it waits at an await point and has an empty mailbox.
+fn just_waits(sight: &Sight<'_>) -> bool {
+    sight.state == NodeState::Running && sight.parked && sight.waiting == 0
 }
 
 /// The marks of all busy actors.
@@ -153,24 +163,35 @@ impl Marks {
         if is_idle(sight) {
             return None;
         }
-        if self.of.len() >= MOST && !self.of.contains_key(&sight.key) {
+        if !self.has_room(sight) {
             self.unfollowed += 1;
             return None;
         }
+        let most = self.arrivals();
         let mark = self.of.entry(sight.key).or_insert_with(|| Mark::new(sight, now));
         mark.look = self.look;
-        mark.see(sight, self.before, now);
+        mark.see(sight, most, self.before, now);
         Some(mark)
+    }
+
+    fn has_room(&self, sight: &Sight<'_>) -> bool {
+        let most = if just_waits(sight) { MOST - RESERVED } else { MOST };
+        self.of.len() < most || self.of.contains_key(&sight.key)
+    }
+
+    /// How many arrivals are remembered for one mailbox.
+    fn arrivals(&self) -> usize {
+        if self.of.len() > RESERVED { ARRIVALS_OF_MANY } else { ARRIVALS }
     }
 
     /// The mark that a look would leave now. Remembers nothing.
     pub(super) fn peek(&self, sight: &Sight<'_>, now: Time) -> Option<Mark> {
-        if is_idle(sight) {
+        if is_idle(sight) || !self.has_room(sight) {
             return None;
         }
-        let mut mark = self.of.get(&sight.key)?.clone();
+        let mut mark = self.of.get(&sight.key).cloned().unwrap_or_else(|| Mark::new(sight, now));
         let grew = mark.grew;
-        mark.see(sight, self.before, now);
+        mark.see(sight, self.arrivals(), self.before, now);
         Some(Mark { grew, ..mark })
     }
 

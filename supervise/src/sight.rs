@@ -3,9 +3,12 @@
 use std::time::Duration;
 
 use supervise_core::{
-    DeadLetterReason, DeciderTable, During, Event, Glimpse, Intervention, Limit, NodeState, OnLimit, Outcome,
-    Scope, Standing, Strategy, Window,
+    Count, DeadLetterReason, DeciderTable, During, Event, Glimpse, Intervention, Limit, NodeState, OnLimit,
+    Outcome, Scope, Standing, Strategy, Window,
 };
+
+/// How many events are read before a look. A system keeps fewer for a subscriber, unless it is told otherwise.
+pub(super) const EVENTS_AT_ONCE: usize = 65_536;
 
 /// The time since the system began.
 pub(super) type Time = Duration;
@@ -84,12 +87,34 @@ impl Takes {
     }
 }
 
+/// Whose failures a restart limit counts for an actor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Counts {
+    /// Its own.
+    Own,
+    /// Also those of its siblings, because the strategy restarts them together. Each of them has a count.
+    Group,
+    /// Those of all children of its supervisor, which share one count.
+    All,
+}
+
+impl Counts {
+    fn of(strategy: &Strategy, is_rule: bool) -> Self {
+        match (strategy.count, strategy.scope) {
+            (Count::Supervisor, _) => Self::All,
+            (Count::Child, Scope::AllForOne | Scope::RestForOne) if !is_rule => Self::Group,
+            (Count::Child, _) => Self::Own,
+        }
+    }
+}
+
 /// How much of a restart limit is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Budget {
     pub(super) used: u32,
     pub(super) of: u32,
     pub(super) within: Option<Duration>,
+    pub(super) counts: Counts,
     /// The actors that go at the limit.
     pub(super) takes: Takes,
     /// The rule whose own limit it is. `None`: the strategy's.
@@ -111,6 +136,7 @@ impl Budget {
             used: standing.used,
             of: standing.of,
             within: limit.within,
+            counts: Counts::of(strategy, rule.is_some()),
             takes: Takes::of(strategy),
             rule,
             anew_at: standing.anew_at,
@@ -183,7 +209,9 @@ pub(super) struct Decision {
     pub(super) key: u64,
     /// The path of the actor that failed.
     pub(super) child: String,
+    pub(super) child_type: &'static str,
     pub(super) supervisor: String,
+    pub(super) supervisor_type: &'static str,
     pub(super) text: String,
     pub(super) during: Option<During>,
     pub(super) rule: Option<&'static str>,
@@ -216,19 +244,32 @@ impl Happening {
     /// `None` if the collector does not use this event.
     pub(super) fn of(event: &Event) -> Option<Self> {
         Some(match event {
-            Event::Decided { supervisor, child, uid, failure, text, rule, outcome, attempt, standing, .. } => {
-                Self::Failed(Decision {
-                    key: (*uid).into(),
-                    child: child.local().to_owned(),
-                    supervisor: supervisor.local().to_owned(),
-                    text: text.to_string(),
-                    during: failure.during(),
-                    rule: *rule,
-                    outcome: *outcome,
-                    attempt: *attempt,
-                    used: standing.map(|standing| (standing.used, standing.of)),
-                })
-            }
+            Event::Decided {
+                supervisor,
+                supervisor_type,
+                child,
+                child_type,
+                uid,
+                failure,
+                text,
+                rule,
+                outcome,
+                attempt,
+                standing,
+                ..
+            } => Self::Failed(Decision {
+                key: (*uid).into(),
+                child: child.local().to_owned(),
+                child_type,
+                supervisor: supervisor.local().to_owned(),
+                supervisor_type,
+                text: text.to_string(),
+                during: failure.during(),
+                rule: *rule,
+                outcome: *outcome,
+                attempt: *attempt,
+                used: standing.map(|standing| (standing.used, standing.of)),
+            }),
             Event::DeadLetter(letter) => Self::Lost(Loss {
                 recipient: letter.recipient.local().to_owned(),
                 sender: letter.sender.as_ref().map(|sender| sender.local().to_owned()),

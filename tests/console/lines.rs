@@ -125,7 +125,7 @@ async fn con_12_who_is_near_its_limit_has_a_line_that_says_who_goes_then(system:
     assert_eq!(warnings.len(), 1, "{warnings:?}");
     for part in [
         "clerk is near its limit. 1 of 2 restarts in 1 min used",
-        "the failure after it fails /user/desk",
+        "One restart is left; after that, one more failure makes /user/desk fail, and /user decides.",
         "The count starts anew in 59 s.",
     ] {
         assert!(warnings[0].contains(part), "{part}: {}", warnings[0]);
@@ -147,9 +147,9 @@ async fn con_12_a_failure_line_says_that_the_next_failure_reaches_the_limit(syst
     system.settle().await;
     let errors = log.errors();
     assert_eq!(errors.len(), 2, "{errors:?}");
-    let last = "it restarts at once, for the last time before its limit (2 restarts within 1 min; the count starts anew in 1 min): \
-         then desk fails too, which has no other child";
-    assert!(!errors[0].contains("last time") && errors[1].contains(last), "{errors:?}");
+    let last = "it restarts at once, with the last restart of the limit (2 restarts within 1 min; the count starts anew in 1 min); \
+         if it fails again before that, desk fails too, which has no other child";
+    assert!(!errors[0].contains("last restart") && errors[1].contains(last), "{errors:?}");
 }
 
 /// A problem that lasts has another line, with new numbers.
@@ -277,13 +277,19 @@ async fn con_07_a_system_that_is_well_has_no_line(system: &TestSystem) {
 
 /// An operator's action has a line. Rule 22.7.
 #[supervise::test]
-async fn con_22_what_was_done_by_hand_is_in_the_text(system: &TestSystem) {
+async fn con_22_what_was_done_by_hand_is_in_the_text_and_in_the_log(system: &TestSystem) {
+    let log = Log::open();
     let clerk = system.spawn("clerk", || Clerk).unwrap();
     let mut watch = Console::of(system).by_hand();
     assert!(!watch.text().contains("By hand"), "{}", watch.text());
     system.intervene(&clerk.actor_ref().to_any(), 0, supervise::Intervention::Restart, "night shift").unwrap();
     looks(system, &mut watch, 3).await;
     assert!(watch.text().contains(" s ago /user/clerk: restart, by night shift"), "{}", watch.text());
+    let warnings = log.warnings();
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    for part in ["an operator (night shift) asked for: restart of clerk ", "by=\"night shift\"", "what=restart"] {
+        assert!(warnings[0].contains(part), "{part}: {}", warnings[0]);
+    }
 }
 
 #[actor]
@@ -372,6 +378,9 @@ async fn z_dead_letters_without_a_line_are_counted_by_recipient(system: &TestSys
     );
     let letter = infos.iter().find(|line| line.contains("became a dead letter")).unwrap();
     assert!(letter.contains("sender=supervise://test/user/teller"), "{letter}");
+    let pause =
+        "10 dead letters within 5 min: further ones in this time are counted and logged at debug level only";
+    assert!(infos.iter().any(|line| line.contains(pause)), "{infos:?}");
     // Lines about different letters have different texts.
     assert!(letter.contains("a message became a dead letter: `Stamp` to /user/clerk"), "{letter}");
 }
@@ -401,7 +410,7 @@ async fn con_12_the_line_of_the_last_restart_says_who_goes_along_and_until_when(
     clerk.stamp().tell().unwrap();
     system.settle().await;
     let errors = log.errors();
-    let last = "for the last time before its limit (1 restart within 1 min; the count starts anew in 1 min): then office \
-                fails too, and with it copy, post, stamps and 1 more";
+    let last = "with the last restart of the limit (1 restart within 1 min; the count starts anew in 1 min); if it fails again before \
+                that, office fails too, and with it copy, post, stamps and 1 more";
     assert!(errors.len() == 1 && errors[0].contains(last) && errors[0].contains("anew=60s"), "{errors:?}");
 }

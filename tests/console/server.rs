@@ -279,12 +279,11 @@ fn con_27_one_actor_has_a_text_of_its_own() {
     for fact in [
         "/user/desk/scribe+1 Scribe Running; no message waits.",
         "Mailbox 0 messages wait; no bound",
-        "Handled 2 messages",
-        "; nothing since its restart",
+        "Last in no handler since its restart",
         &format!("Restarts 2 Limit {both} The count starts anew in 5"),
         "/user/desk decides about it: one_for_one(max_retries = 5, within = 3600s)",
         "1 NoInk → Restart (decided the last failure) 2 anything else → Escalate",
-        "If that escalates, these decide, by their last rule: /user:",
+        "If it is escalated, these decide next (last rule of each): /user:",
         "failed in `write`: no ink: evil \\u{1b}[31m; restart at once, rule `NoInk` of /user/desk, 2 of 5 used",
         "failed in `write`: no ink: first; restart at once, rule `NoInk` of /user/desk, 1 of 5 used",
     ] {
@@ -294,9 +293,11 @@ fn con_27_one_actor_has_a_text_of_its_own() {
     assert!(status == 200 && text.contains("It decides about its children: one_for_one(max_retries"), "{text}");
     assert!(text.contains("Below it  1 actor, with 0 waiting messages") && !text.contains("failed"), "{text}");
     let (status, text) = ask("/text/desk");
-    assert!(status == 404 && text.contains("No actor is at /desk.\nThe actors of the program are below /user."));
+    assert!(
+        status == 404 && text.contains("There is no actor at /desk.\nThe actors of the program are below /user.")
+    );
     let (status, text) = ask("/text?user/desk");
-    assert_eq!((status, &*text), (400, "The text takes no query. One actor: /text/user\n"));
+    assert_eq!((status, &*text), (400, "/text takes no query. For one actor, ask for /text/user/NAME.\n"));
     let (status, text) = ask("/text");
     assert!(status == 200 && text.ends_with("\nOne actor: /text/user\n"), "{text}");
     runtime.block_on(system.terminate());
@@ -335,7 +336,7 @@ fn con_06_a_runtime_without_a_free_thread_is_on_the_page() {
     };
     until(&|text| {
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        words.contains("Short of threads: /user A new task waited ")
+        words.contains("Short of threads: / the runtime A new task waited ")
             && words.contains("In a handler and not at an `.await`: gate-0 in `block`, gate-1 in `block`.")
     });
     drop(gates);

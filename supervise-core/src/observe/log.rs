@@ -134,7 +134,7 @@ pub(super) fn note(about: &About<'_>, note: &Note<Failure>, text: &str, quietly:
 }
 
 pub(super) fn intervened(actor: &ActorPath, uid: Uid, what: Intervention, by: &str) {
-    warn!(target: TARGET, %actor, %uid, %what, by, "{} by hand: {what}", actor.name());
+    warn!(target: TARGET, %actor, %uid, %what, by, "an operator ({by}) asked for: {what} of {}", actor.name());
 }
 
 /// Logs that the log line of an event panicked.
@@ -222,8 +222,7 @@ pub(super) fn level_of_line(outcome: Outcome, about: &About<'_>) -> Option<LogLe
 pub(super) fn failures_pause(supervisor: &ActorPath) {
     info!(
         target: TARGET, %supervisor,
-        "{MOST_LINES} failures of one kind below {} within {}: for the rest of this time, further ones are counted and logged at \
-         debug level only",
+        "{MOST_LINES} failures of one kind below {} within {}: further ones in this time are counted and logged at debug level only",
         supervisor.name(), InWords(OF_FAILURES)
     );
 }
@@ -320,15 +319,19 @@ impl Display for Follows<'_> {
                 }
                 match standing {
                     Some(standing) if standing.used >= standing.of => {
-                        write!(f, ", for the last time before its limit ({}", Budget(limit, strategy.count))?;
+                        write!(f, ", with the last restart of the limit ({}", Budget(limit, strategy.count))?;
+                        let one =
+                            if children > 1 || strategy.count == Count::Supervisor { "one of them" } else { "it" };
+                        let mut again = format!("if {one} fails again");
                         if let Some(anew) = self.about.anew_in() {
                             let what = match limit.window {
                                 Window::Sliding => "the oldest of them stops counting",
                                 Window::Tumbling => "the count starts anew",
                             };
                             write!(f, "; {what} in {}", InWords(anew))?;
+                            again += " before that";
                         }
-                        f.write_str("): then ")?;
+                        write!(f, "); {again}, ")?;
                         match strategy.on_limit {
                             OnLimit::Stop => f.write_str(&actors(children, "stop")),
                             OnLimit::Escalate => write!(f, "{} fails too{}", actor.name(), Others(self.about)),

@@ -32,9 +32,16 @@ const MOST: usize = 4096;
 
 #[derive(Debug, Default)]
 pub(super) struct Recent {
-    last: HashMap<Uid, LastFailure, BuildHasherDefault<Uids>>,
-    /// The actors that failed, the first one first.
-    failed: VecDeque<Uid>,
+    last: HashMap<Uid, Known, BuildHasherDefault<Uids>>,
+    /// The actors that failed. The one that is forgotten next comes first, unless it has failed again.
+    order: VecDeque<Uid>,
+}
+
+#[derive(Debug)]
+struct Known {
+    failure: LastFailure,
+    /// Whether it has failed again since it got its place in the order.
+    again: bool,
 }
 
 /// Hashes uids, which are random already.
@@ -68,34 +75,43 @@ impl Recent {
         rule: Option<&'static str>,
     ) -> Arc<str> {
         match self.last.entry(actor) {
-            Entry::Occupied(mut last) => {
-                let last = last.get_mut();
-                if *last.text != *text {
-                    last.text = text.into();
+            Entry::Occupied(mut known) => {
+                let Known { failure, again } = known.get_mut();
+                *again = true;
+                if *failure.text != *text {
+                    failure.text = text.into();
                 }
-                (last.during, last.outcome, last.rule) = (during, outcome, rule);
-                Arc::clone(&last.text)
+                (failure.during, failure.outcome, failure.rule) = (during, outcome, rule);
+                Arc::clone(&failure.text)
             }
             Entry::Vacant(place) => {
                 let text: Arc<str> = text.into();
-                place.insert(LastFailure { text: Arc::clone(&text), during, outcome, rule });
+                let failure = LastFailure { text: Arc::clone(&text), during, outcome, rule };
+                place.insert(Known { failure, again: false });
                 self.begin(actor);
                 text
             }
         }
     }
 
+    /// Gives an actor its place in the order. If there are too many, forgets the first one that has not failed again.
     fn begin(&mut self, actor: Uid) {
-        self.failed.push_back(actor);
-        if self.failed.len() > MOST
-            && let Some(oldest) = self.failed.pop_front()
+        while self.order.len() >= MOST
+            && let Some(first) = self.order.pop_front()
         {
-            self.last.remove(&oldest);
+            match self.last.get_mut(&first) {
+                Some(known) if known.again => {
+                    known.again = false;
+                    self.order.push_back(first);
+                }
+                _ => drop(self.last.remove(&first)),
+            }
         }
+        self.order.push_back(actor);
     }
 
     pub(super) fn of(&self, actor: Uid) -> Option<&LastFailure> {
-        self.last.get(&actor)
+        self.last.get(&actor).map(|known| &known.failure)
     }
 }
 
@@ -107,13 +123,21 @@ mod tests {
     fn a_bounded_number_of_failures_is_kept() {
         let mut recent = Recent::default();
         let mut keep = |actor| drop(recent.keep(actor, "boom", None, Outcome::Resumed, None));
-        let first = Uid::random();
+        let [first, second] = [Uid::random(), Uid::random()];
         keep(first);
+        keep(second);
+        // It failed first, but not longest ago.
         keep(first);
-        (1..MOST).for_each(|_| keep(Uid::random()));
-        assert!(recent.of(first).is_some());
-        recent.keep(Uid::random(), "boom", None, Outcome::Resumed, None);
-        assert_eq!((recent.of(first), recent.last.len(), recent.failed.len()), (None, MOST, MOST));
+        (2..=MOST).for_each(|_| keep(Uid::random()));
+        assert!(recent.of(first).is_some() && recent.of(second).is_none());
+        assert_eq!((recent.last.len(), recent.order.len()), (MOST, MOST));
+        // If all have failed again, the one that fails now is not forgotten for that.
+        let all: Vec<Uid> = recent.order.iter().copied().collect();
+        all.into_iter().for_each(|actor| drop(recent.keep(actor, "boom", None, Outcome::Resumed, None)));
+        let new = Uid::random();
+        recent.keep(new, "boom", None, Outcome::Resumed, None);
+        assert!(recent.of(new).is_some());
+        assert_eq!((recent.last.len(), recent.order.len()), (MOST, MOST));
     }
 
     #[test]

@@ -85,7 +85,7 @@ impl RestartStatistics {
             }
         };
         let used = if first.is_some() { used.min(of) } else { 0 };
-        Some(Standing { used, of, anew_at: first.map(|first| first.saturating_add(within)) })
+        Some(Standing { used, of, anew_at: first.and_then(|first| first.checked_add(within)) })
     }
 
     /// Counts a restart requested at `now`, and returns whether it is granted.

@@ -9,7 +9,7 @@ use supervise_core::NodeState;
 use super::cards::Kind;
 use super::failing::Failing;
 use super::marks::Mark;
-use super::sight::{Budget, Sight, Time};
+use super::sight::{Counts, Sight, Time};
 use super::waits::Waits;
 
 /// An actor is stuck if it waits in the same message for this long and other messages wait.
@@ -85,15 +85,19 @@ pub(super) fn ailments(
     found.add(Kind::RestartLoop, is_loop, is_there);
     let behind = mark.is_some_and(|mark| falls_behind(sight, mark, now));
     found.add(Kind::FallingBehind, behind, sight.state == NodeState::Running);
-    found.add(Kind::NearLimit, is_near_limit(sight, failing), is_there);
+    found.add(Kind::NearLimit, is_near_limit(sight, failing, now), is_there);
     found
 }
 
-/// Whether at most one restart is left, unless the actor fails too rarely to reach its limit.
-pub(super) fn is_near_limit(sight: &Sight<'_>, failing: Option<&Failing>) -> bool {
-    let is_near =
-        |budget: Budget| budget.is_near() && failing.is_none_or(|failing| failing.may_reach(budget, sight));
-    sight.budget.is_some_and(is_near)
+/// Whether at most one restart is left, unless the actor fails too rarely to reach its limit. If the failures of others use up the limit
+/// too, only the actors that have failed themselves within its window are near it.
+pub(super) fn is_near_limit(sight: &Sight<'_>, failing: Option<&Failing>, now: Time) -> bool {
+    let Some(budget) = sight.budget.filter(|budget| budget.is_near()) else { return false };
+    if budget.counts == Counts::Own {
+        return failing.is_none_or(|failing| failing.may_reach(budget, sight));
+    }
+    let counts = |failing: &Failing| budget.within.is_none_or(|within| now.saturating_sub(failing.last) <= within);
+    failing.is_some_and(counts)
 }
 
 fn falls_behind(sight: &Sight<'_>, mark: &Mark, now: Time) -> bool {

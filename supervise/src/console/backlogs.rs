@@ -3,7 +3,9 @@
 //! Rule 22.3.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
+use super::cards::name;
 use super::sight::{Sight, Time};
 use super::words::{Span, so_many};
 
@@ -17,13 +19,17 @@ pub(super) struct Backlog {
     waiting: usize,
     /// When the oldest message arrived.
     oldest: Time,
+    /// The path of the actor for which it waits.
+    waits_for: Option<Arc<str>>,
 }
 
 impl Backlog {
-    /// `432 messages, the oldest for about 7 min`.
+    /// `432 messages, the oldest for about 7 min`, `40 messages, the oldest for about 7 min; it waits for conn-2`.
     pub(super) fn tell(&self, now: Time) -> String {
         let oldest = Span(now.saturating_sub(self.oldest));
-        format!("{}, the oldest for about {oldest}", so_many(self.waiting as u64, "message"))
+        let waits =
+            self.waits_for.as_ref().map_or_else(String::new, |path| format!("; it waits for {}", name(path)));
+        format!("{}, the oldest for about {oldest}{waits}", so_many(self.waiting as u64, "message"))
     }
 }
 
@@ -37,13 +43,21 @@ pub(super) struct Backlogs {
 
 impl Backlogs {
     /// Notes a mailbox, and returns since when it falls behind: the arrival of the message that was the oldest one when this began.
-    pub(super) fn note(&mut self, before: &Self, sight: &Sight<'_>, path: &str, oldest: Time) -> Time {
+    pub(super) fn note(
+        &mut self,
+        before: &Self,
+        sight: &Sight<'_>,
+        path: &str,
+        oldest: Time,
+        waits_for: Option<&Arc<str>>,
+    ) -> Time {
         let since = before.since.get(&sight.key).copied().unwrap_or(oldest);
         self.since.insert(sight.key, since);
         let place = self.longest.partition_point(|other| other.oldest <= oldest);
         if place < NAMED {
             self.longest.truncate(NAMED - 1);
-            self.longest.insert(place, Backlog { path: path.to_owned(), waiting: sight.waiting, oldest });
+            let (path, waits_for) = (path.to_owned(), waits_for.cloned());
+            self.longest.insert(place, Backlog { path, waiting: sight.waiting, oldest, waits_for });
         }
         since
     }

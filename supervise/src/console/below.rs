@@ -137,9 +137,9 @@ impl Way {
             Takes::Nobody => format!(" With it go the actors below it: {}.", own.list("", own.actors)),
             Takes::Supervisor if below == 0 => format!(" No other actor is below {above}."),
             Takes::Supervisor => {
-                let (are, go) = if below == 1 { ("is", "goes") } else { ("are", "go") };
+                let go = if below == 1 { "goes" } else { "go" };
                 let list = all.list(name, below);
-                format!(" Below {above} {are} {}, which {go} with it unless it is resumed: {list}.", others(below))
+                format!(" Unless {above} is resumed, the {} below it {go} too: {list}.", others(below))
             }
             Takes::Siblings { .. } if beside == 0 => String::new(),
             Takes::Siblings { later: true } => {

@@ -14,10 +14,10 @@ use super::below::{Goes, Way};
 use super::failing::Failing;
 use super::history::History;
 use super::marks::Mark;
-use super::past::{fallen, lost};
-use super::sight::{Budget, Sight, Takes, Time};
+use super::past::{down, lost};
+use super::sight::{Budget, Counts, Decision, Sight, Takes, Time};
 use super::waits::{Behind, Waits};
-use super::words::{Count, Span, count, outcome, short_type, so_many};
+use super::words::{Count, Ordinal, Span, count, outcome, short_type, so_many};
 
 /// For how many groups of similar actors cards are made.
 const GROUPS: usize = 256;
@@ -101,10 +101,6 @@ pub(super) struct Card {
     pub(super) path: String,
     pub(super) actor_type: String,
     /// Identifies the card from one look to the next, together with its kind.
-    #[cfg_attr(
-        not(feature = "tracing"),
-        expect(dead_code, reason = "only the log compares the cards of two looks")
-    )]
     pub(super) subject: String,
     /// The time since which the actor has had the problem, if that is known.
     pub(super) since: Option<Time>,
@@ -114,7 +110,8 @@ pub(super) struct Card {
     pub(super) moments: Vec<Moment>,
     /// The text of the failure, if there is one.
     pub(super) cause: Option<String>,
-    /// Of two cards of one kind, the heavier one comes first. See [`magnitude`].
+    /// How many messages are held up, or how often it happened, for the worst of the actors. Of two cards of one kind, the heavier one comes
+    /// first. See [`Card::order`].
     pub(super) weight: u64,
     /// Whether the actor is near its limit, although the card is about something worse.
     pub(super) near_limit: bool,
@@ -163,6 +160,15 @@ impl Card {
     pub(super) fn tell(&self, now: Time) -> String {
         let moments = self.moments.iter().map(|moment| format!(" {}", moment.tell(now)));
         std::iter::once(self.says.clone()).chain(moments).collect()
+    }
+
+    /// Cards are ordered by powers of ten, so that two whose numbers grow do not change places at every look. Of branches that are down, the
+    /// weight is the time.
+    fn order(&self) -> u64 {
+        match self.kind {
+            Kind::BranchDown => self.weight,
+            _ => self.weight.checked_ilog10().map_or(0, |tens| u64::from(tens) + 1),
+        }
     }
 
     pub(super) fn title(&self) -> String {
@@ -243,10 +249,10 @@ impl Hand {
             card.moments = moments(kind, sight, known.failing);
             card.since = since(kind, known);
             card.cause = (kind == Kind::RestartLoop || kind == Kind::NearLimit)
-                .then(|| known.failing.map(|failing| failing.decision.text.clone()))
+                .then(|| known.failing.and_then(|failing| text_of(&failing.decision)))
                 .flatten();
             path.clone_into(&mut card.path);
-            card.near_limit = kind == Kind::RestartLoop && is_near_limit(sight, known.failing);
+            card.near_limit = kind == Kind::RestartLoop && is_near_limit(sight, known.failing, known.now);
             let fails = matches!(kind, Kind::RestartLoop | Kind::NearLimit);
             card.goes = sight.budget.filter(|_| fails).map(|budget| Goes {
                 key: sight.key,
@@ -254,8 +260,8 @@ impl Hand {
                 path: path.to_owned(),
                 takes: budget.takes,
             });
+            card.weight = weight;
         }
-        card.weight = card.weight.max(weight);
         card.goes.as_ref().map(|goes| [goes.key, goes.supervisor])
     }
 
@@ -277,12 +283,12 @@ impl Hand {
         }
         leave_roots(&mut cards, Kind::SlowStart);
         leave_roots(&mut cards, Kind::SlowEnd);
-        cards.extend(history.falls.iter().rev().filter(|fall| fall.is_harm()).map(fallen));
+        cards.extend(down(&history.falls));
         cards.extend(lost(history, now));
         cards.extend(threads);
         cards.extend(waits.circles.iter().filter_map(|circle| deadlock(circle, waits)));
         cards.sort_by(|a, b| {
-            let rank = |card: &Card| (card.kind, !card.near_limit, Reverse(card.weight), card.since);
+            let rank = |card: &Card| (card.kind, !card.near_limit, Reverse(card.order()), card.since);
             rank(a).cmp(&rank(b)).then_with(|| a.path.cmp(&b.path))
         });
         if let Some(card) = cards.iter_mut().find(|card| card.kind == Kind::FallingBehind) {
@@ -333,7 +339,7 @@ pub(super) struct Known<'a> {
 
 /// How many messages it holds up, or how often it happened.
 fn weight(kind: Kind, sight: &Sight<'_>, known: &Known<'_>) -> u64 {
-    magnitude(match kind {
+    match kind {
         Kind::RestartLoop => known.failing.map_or(0, |failing| failing.failures),
         Kind::NearLimit => sight.budget.map_or(0, |budget| u64::from(budget.used)),
         Kind::Stuck => {
@@ -341,12 +347,12 @@ fn weight(kind: Kind, sight: &Sight<'_>, known: &Known<'_>) -> u64 {
             (behind.messages.max(sight.waiting) + behind.actors) as u64
         }
         _ => sight.waiting as u64,
-    })
+    }
 }
 
-/// The number of digits. Cards are ordered by it rather than by the number, so that two that grow do not change places at every look.
-pub(super) fn magnitude(number: u64) -> u64 {
-    number.checked_ilog10().map_or(0, |tens| u64::from(tens) + 1)
+/// The text of a failure, unless texts are hidden.
+pub(super) fn text_of(decision: &Decision) -> Option<String> {
+    Some(&decision.text).filter(|text| !text.is_empty()).cloned()
 }
 
 /// When the problem of an actor began.
@@ -394,10 +400,11 @@ fn says(kind: Kind, sight: &Sight<'_>, known: &Known<'_>) -> String {
             )
         }
         Kind::SlowStart => {
-            format!("It is starting{}. {}{}.", in_hook(sight), waits_behind(sight.waiting), oldest(mark, now))
+            format!("It is starting. {}{}.", waits_behind(sight.waiting), oldest(mark, now))
         }
         Kind::SlowEnd => {
-            format!("It is stopping{}. {}{}.", in_hook(sight), waits_behind(sight.waiting), oldest(mark, now))
+            let last = sight.handler.map_or_else(String::new, |name| format!(", last in `{name}`"));
+            format!("It is stopping{last}. {}{}.", waits_behind(sight.waiting), oldest(mark, now))
         }
         Kind::RestartLoop => {
             let says = known.failing.map_or_else(String::new, |failing| restart_loop(failing, sight, known));
@@ -415,17 +422,17 @@ fn says(kind: Kind, sight: &Sight<'_>, known: &Known<'_>) -> String {
 ///
 /// `own`: how many of the messages wait in its own mailbox.
 fn chain(behind: &Behind, own: usize, now: Time) -> String {
-    let wait = match behind.actors {
+    let actors = match behind.actors {
         0 => return String::new(),
         1 => "1 actor waits".to_owned(),
         more => format!("{} actors wait", count(more)),
     };
+    let them = if behind.actors == 1 { "it" } else { "them" };
     let messages = match behind.messages.saturating_sub(own) {
         0 => String::new(),
-        1 => format!(" 1 message waits behind them{}.", for_about(behind.oldest, now)),
-        more => format!(" {} messages wait behind them{}.", count(more), for_about(behind.oldest, now)),
+        more => format!(" {} behind {them}{}.", wait(more), for_about(behind.oldest, now)),
     };
-    format!(" {wait} for its answer: {}.{messages}", ways(behind.chain.iter().map(|path| &**path)))
+    format!(" {actors} for its answer: {}.{messages}", ways(behind.chain.iter().map(|path| &**path)))
 }
 
 /// The last elements of paths, at most five of them.
@@ -458,7 +465,11 @@ fn deadlock(circle: &[u64], waits: &Waits) -> Option<Card> {
         "{way} → {}: each waits for the answer of the next one, in {}. {}.{others}",
         name(&first.path),
         handlers.join(", "),
-        if messages == 0 { "Their mailboxes are empty".to_owned() } else { waits_behind(messages) }
+        if messages == 0 {
+            "Their mailboxes are empty".to_owned()
+        } else {
+            wait(messages) + " in their mailboxes"
+        }
     );
     Some(Card {
         kind: Kind::Deadlock,
@@ -470,21 +481,16 @@ fn deadlock(circle: &[u64], waits: &Waits) -> Option<Card> {
         says,
         moments: Vec::new(),
         cause: None,
-        weight: magnitude((messages + behind) as u64),
+        weight: (messages + behind) as u64,
         near_limit: false,
         goes: None,
     })
 }
 
-fn in_hook(sight: &Sight<'_>) -> String {
-    sight.handler.map_or_else(String::new, |name| format!(", last in `{name}`"))
-}
-
 fn waits_behind(waiting: usize) -> String {
     match waiting {
         0 => "Its mailbox is empty".to_owned(),
-        1 => "1 message waits behind it".to_owned(),
-        more => format!("{} messages wait behind it", count(more)),
+        more => wait(more) + " behind it",
     }
 }
 
@@ -514,23 +520,35 @@ fn mailbox(sight: &Sight<'_>, known: &Known<'_>) -> String {
     }
 }
 
-/// The mailboxes with the oldest messages, other than that of the card: ` Also behind: gateway (432 messages, the oldest for about 7 min).`
+/// The mailboxes with the oldest messages, other than that of the card: ` Other mailboxes that fall behind: gateway (432 messages, the oldest
+/// for about 7 min).`
 fn also_behind(backlogs: &[Backlog], but: &str, now: Time) -> String {
     let others: Vec<String> = backlogs
         .iter()
         .filter(|backlog| backlog.path != but)
         .map(|backlog| format!("{} ({})", name(&backlog.path), backlog.tell(now)))
         .collect();
-    if others.is_empty() { String::new() } else { format!(" Also behind: {}.", others.join(", ")) }
+    if others.is_empty() {
+        String::new()
+    } else {
+        format!(" Other mailboxes that fall behind: {}.", others.join(", "))
+    }
 }
 
 fn restart_loop(failing: &Failing, sight: &Sight<'_>, known: &Known<'_>) -> String {
     let Failing { failures, first, last, decision, .. } = failing;
-    let within = last.saturating_sub(*first).max(Duration::from_secs(1));
-    let during = decision.during.map_or_else(String::new, |during| format!(" in `{during}`"));
+    let within = Span(last.saturating_sub(*first).max(Duration::from_secs(1)));
+    let failed = match (*failures, decision.during) {
+        (1, None) => "Failed".to_owned(),
+        (1, Some(during)) => format!("Failed in `{during}`"),
+        (more, None) => format!("Failed {} times within {within}", Count(more)),
+        (more, Some(during)) => {
+            format!("Failed {} times within {within}, the last time in `{during}`", Count(more))
+        }
+    };
     let rule = decision.rule.map_or_else(String::new, |rule| format!(", rule `{rule}`"));
     let in_a_row = match failing.next_try(sight) {
-        Some(_) => format!(" It is failure {} in a row.", decision.attempt),
+        Some(_) => format!(" That was its {} failure in a row.", Ordinal(decision.attempt)),
         None => String::new(),
     };
     let delayed = matches!(decision.outcome, Outcome::Restarting { delay: Some(_), .. });
@@ -541,47 +559,60 @@ fn restart_loop(failing: &Failing, sight: &Sight<'_>, known: &Known<'_>) -> Stri
         }
         (None, _) => String::new(),
     };
-    format!(
-        "Failed {} in {}{during}. {} decides{rule}: {}.{in_a_row}{then}",
-        if *failures == 1 { "once".to_owned() } else { format!("{} times", Count(*failures)) },
-        Span(within),
-        known.supervisor,
-        outcome(decision.outcome),
-    )
+    format!("{failed}. {} decides{rule}: {}.{in_a_row}{then}", known.supervisor, outcome(decision.outcome))
+}
+
+/// What is used of a limit: `4 of 5 restarts in 1 min used`, `1 of the 2 restarts that rule `Boom` allows in 1 min are used`.
+pub(super) fn used(budget: Budget, supervisor: &str) -> String {
+    let Budget { used, of, within, counts, rule, anew_at, .. } = budget;
+    let within = match (within, anew_at) {
+        (Some(within), _) => format!(" in {}", Span(within)),
+        (None, None) => " in its life".to_owned(),
+        // The window depends on the supervisor's instance.
+        (None, Some(_)) => String::new(),
+    };
+    let by = match counts {
+        Counts::All => format!(", by all children of {supervisor} together"),
+        Counts::Own | Counts::Group => String::new(),
+    };
+    match rule {
+        Some(rule) => format!("{used} of the {of} restarts that rule `{rule}` allows{within} are used{by}"),
+        None => format!("{used} of {of} restarts{within} used{by}"),
+    }
+}
+
+/// What happens at the limit: `it stops`.
+pub(super) fn at_limit(budget: Budget) -> &'static str {
+    match budget.takes {
+        Takes::Supervisor => "its supervisor fails",
+        Takes::Siblings { later: false } => "it stops, and its siblings with it",
+        Takes::Siblings { later: true } => "it stops, and with it the siblings that were started after it",
+        Takes::Nobody => "it stops",
+    }
 }
 
 /// What is used of the limit, and what follows if all of it is.
 fn near_limit(budget: Budget, sight: &Sight<'_>, known: &Known<'_>) -> String {
-    let Budget { used, of, within, takes, rule, anew_at, .. } = budget;
-    let within = match (within, anew_at) {
-        (Some(within), _) => format!(" in {}", Span(within)),
-        (None, None) => " of its life".to_owned(),
-        // The window depends on the supervisor's instance.
-        (None, Some(_)) => String::new(),
-    };
-    let rule = rule.map_or_else(String::new, |rule| format!(" by rule `{rule}`"));
-    if used == 0 {
-        return format!("No restart of {of}{within} is used{rule}: the count has just started anew.");
-    }
-    let used_up = format!("{used} of {of} restarts{within} used{rule}.");
     let (supervisor, top) = (known.supervisor, above(known.supervisor));
-    if known.failing.is_some_and(|failing| !failing.may_reach(budget, sight)) {
-        let then = match takes {
-            Takes::Supervisor => format!("fail {supervisor}, and {top} would decide about that"),
-            Takes::Siblings { .. } | Takes::Nobody => "stop it".to_owned(),
-        };
-        return format!("{used_up} At its present pace it does not reach the limit, which would {then}.");
+    let used_up = used(budget, supervisor);
+    if budget.used == 0 {
+        return format!("{used_up}: the count has just started anew.");
     }
-    let then = match takes {
-        Takes::Supervisor => format!("fails {supervisor}, and {top} decides about that"),
-        Takes::Siblings { .. } | Takes::Nobody => "stops it".to_owned(),
-    };
-    let next = match of.saturating_sub(used) {
-        0 => format!("The next failure {then}"),
-        1 => format!("One restart is left; the failure after it {then}"),
-        more => format!("{more} restarts are left; the failure after them {then}"),
-    };
-    format!("{used_up} {next}.")
+    let fails = budget.takes == Takes::Supervisor;
+    if known.failing.is_some_and(|failing| !failing.may_reach(budget, sight)) {
+        let then = if fails {
+            format!("{supervisor} would fail and {top} would decide")
+        } else {
+            "it would be stopped".to_owned()
+        };
+        return format!("{used_up}. At this pace it will not reach the limit, where {then}.");
+    }
+    let then = if fails { format!("makes {supervisor} fail, and {top} decides") } else { "stops it".to_owned() };
+    match budget.of.saturating_sub(budget.used) {
+        0 => format!("{used_up}. The next failure {then}."),
+        1 => format!("{used_up}. One restart is left; after that, one more failure {then}."),
+        more => format!("{used_up}. {more} restarts are left; after that, one more failure {then}."),
+    }
 }
 
 /// What else happened, or is still to come, for an actor that fails.

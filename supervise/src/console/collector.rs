@@ -1,6 +1,7 @@
 //! Makes one view from a series of looks and events. Time is an argument, so this needs no runtime and no
 //! clock.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -10,11 +11,12 @@ use super::below::Way;
 use super::cards::{Card, Hand, Kind, Known, MOST_CARDS};
 use super::detail::Detail;
 use super::failing::Failures;
-use super::history::{Fall, History};
+use super::history::{Fall, History, Lane, lane_of};
 use super::marks::Marks;
-use super::pulse::{Handlers, Threads};
+use super::past::losses;
 use super::rows::{Listing, Shown, rate};
 use super::sight::{Decision, Happening, Intervened, Sight, Time};
+use super::threads::{Handlers, Threads};
 use super::waits::{LINK, Link, Waits};
 use super::wish::Wish;
 
@@ -23,8 +25,9 @@ const LONG: Duration = Duration::from_secs(5);
 const MOST_MENTIONED: usize = 5;
 /// How many failures a view shows.
 const MOST_FAILURES: usize = 60;
-/// For how many top-level actors a view shows since when an actor below them has been held up.
+/// For how many top-level actors a look notes since when an actor below them has been held up, and how many lanes the timeline has.
 const MOST_HELD: usize = 32;
+const MOST_LANES: usize = 8;
 
 /// Collects the looks and events so far.
 #[derive(Debug, Default)]
@@ -37,7 +40,7 @@ pub(super) struct Collector {
     /// The mailboxes that fell behind at the last look.
     backlogs: Backlogs,
     threads: Threads,
-    /// How many messages all actors together handled in a second, between the last two looks.
+    /// How many messages all actors together handled per second, between the last two looks.
     per_second: f64,
     /// How many messages all actors together had handled at the last look.
     handled_in_all: u64,
@@ -61,6 +64,7 @@ pub(super) struct Look<'c> {
     longest: Option<Time>,
     hand: Hand,
     mentioned: Vec<Mention>,
+    /// The paths of top-level actors, and since when something below them is stuck, blocks a thread or is in a deadlock.
     held: Vec<(String, Time)>,
     way: Way,
 }
@@ -109,8 +113,10 @@ pub(super) struct View {
     pub(super) backlogs: Vec<Backlog>,
     /// The actors for which stuck actors may wait, the longest first.
     pub(super) mentioned: Vec<Mention>,
-    /// The names of top-level actors, and since when something below them is stuck, blocks a thread or is in a deadlock.
-    pub(super) held: Vec<(String, Time)>,
+    /// The branches of the timeline: those that are held up, then those in which something was done by hand, then those that fail most.
+    pub(super) lanes: Vec<Lane>,
+    /// How many more of them there are.
+    pub(super) more_lanes: usize,
     /// How many more cards there are.
     pub(super) more_cards: usize,
     /// The newest one last.
@@ -211,9 +217,11 @@ impl Look<'_> {
             let arrived = oldest.map(|age| now.saturating_sub(age.at_least));
             self.waits.note(sight.key, || Link::of(sight, self.way.path(), since, arrived));
         }
+        // An idle actor waits for nobody, and most actors are idle.
+        let waits_for = mark.and_then(|_| waits.targets(sight.key).next()).map(|(_, link)| Arc::clone(&link.path));
         let behind_since = ailments.has(Kind::FallingBehind).then(|| {
             let arrived = now.saturating_sub(oldest.map_or(Time::ZERO, |age| age.at_least));
-            self.backlogs.note(backlogs, sight, self.way.path(), arrived)
+            self.backlogs.note(backlogs, sight, self.way.path(), arrived, waits_for.as_ref())
         });
         let shown = Shown {
             kind,
@@ -222,8 +230,7 @@ impl Look<'_> {
                 _ => long,
             },
             oldest: oldest.map(|age| age.at_least),
-            // An idle actor waits for nobody, and most actors are idle.
-            waits_for: mark.and_then(|_| waits.targets(sight.key).next()).map(|(_, link)| Arc::clone(&link.path)),
+            waits_for,
         };
         let is_root = shown.waits_for.is_none();
         ailments.hidden().for_each(|kind| self.hand.hide(kind, sight, failing));
@@ -291,7 +298,7 @@ impl Look<'_> {
 
     /// Notes that the actor that was seen last is held up.
     fn hold(&mut self, since: Time) {
-        let lane = self.way.path().split('/').nth(2).unwrap_or("/");
+        let lane = lane_of(self.way.path());
         if let Some((_, first)) = self.held.iter_mut().find(|(known, _)| known == lane) {
             *first = since.min(*first);
         } else if self.held.len() < MOST_HELD {
@@ -332,13 +339,15 @@ impl Look<'_> {
             collector.marks.end(now);
         }
         let history = &collector.history;
-        let (ill, unwell, hidden) = (hand.ill, hand.unwell.clone(), hand.hidden());
+        let (ill, unwell, mut hidden) = (hand.ill, hand.unwell.clone(), hand.hidden());
+        hidden.extend(losses(history, now));
         let threads = collector.threads.card(&handlers);
         let mut cards = hand.play(history, &waits, backlogs.longest(), &way, threads, now);
-        let down = cards.iter().filter(|card| card.kind == Kind::BranchDown).count();
+        let down = cards.iter().filter(|card| card.kind == Kind::BranchDown).map(|card| card.actors).sum();
         let more_cards = cards.len().saturating_sub(MOST_CARDS);
         cards.truncate(MOST_CARDS);
         let is_stuck = cards.iter().any(|card| card.kind == Kind::Stuck);
+        let (lanes, more_lanes) = lanes(history, held);
         let newest = history.failures.len().saturating_sub(MOST_FAILURES);
         let view = View {
             now,
@@ -352,7 +361,8 @@ impl Look<'_> {
             cards,
             backlogs: backlogs.longest().to_vec(),
             mentioned: if is_stuck { mentioned } else { Vec::new() },
-            held,
+            lanes,
+            more_lanes,
             more_cards,
             interventions: history.interventions.iter().cloned().collect(),
             failures: history.failures.range(newest..).cloned().collect(),
@@ -368,6 +378,27 @@ impl Look<'_> {
         }
         view
     }
+}
+
+/// The lanes of the timeline, and how many more there are.
+fn lanes(history: &History, held: Vec<(String, Time)>) -> (Vec<Lane>, usize) {
+    let mut lanes = history.lanes.clone();
+    let touched = |path: &str| history.interventions.iter().any(|(_, done)| lane_of(&done.actor) == path);
+    let others = history.interventions.iter().map(|(_, done)| (lane_of(&done.actor).to_owned(), None));
+    for (path, since) in held.into_iter().map(|(path, since)| (path, Some(since))).chain(others) {
+        match lanes.iter_mut().find(|lane| lane.path == path) {
+            Some(lane) => lane.held = lane.held.or(since),
+            None => lanes.push(Lane { held: since, ..Lane::new(&path) }),
+        }
+    }
+    lanes.sort_by_cached_key(|lane| {
+        (lane.held.is_none(), !touched(&lane.path), Reverse(lane.failures()), lane.path.clone())
+    });
+    let more = lanes.len().saturating_sub(MOST_LANES);
+    lanes.truncate(MOST_LANES);
+    // Within these, each keeps its place while the numbers grow.
+    lanes.sort_by(|a, b| a.path.cmp(&b.path));
+    (lanes, more)
 }
 
 #[cfg(test)]

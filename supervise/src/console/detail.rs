@@ -38,7 +38,6 @@ pub(super) struct Detail {
     pub(super) key: u64,
     pub(super) row: Row,
     pub(super) capacity: Option<usize>,
-    pub(super) pushed: u32,
     /// The handler that it entered last.
     pub(super) last_handler: Option<&'static str>,
     /// Its supervisors, the nearest first.
@@ -127,7 +126,6 @@ impl Chooser {
             key: sight.key,
             row: row_of(sight.depth, sight, path, shown),
             capacity: sight.capacity,
-            pushed: sight.pushed,
             last_handler: sight.handler.filter(|_| sight.state != NodeState::Starting),
             above,
             decides: Policy::of(glimpse),

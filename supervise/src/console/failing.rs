@@ -1,11 +1,11 @@
 //! How often each of the actors that failed last has failed.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::Duration;
 
 use supervise_core::Outcome;
 
-use super::sight::{Budget, Decision, Sight, Time};
+use super::sight::{Budget, Counts, Decision, Sight, Time};
 
 /// How many actors have their failures counted.
 const MOST: usize = 4_096;
@@ -26,6 +26,8 @@ pub(super) struct Failing {
     pub(super) decision: Decision,
     /// The times of the last failures.
     recent: VecDeque<Time>,
+    /// The number of its last failure, among those of all actors.
+    number: u64,
 }
 
 impl Failing {
@@ -43,8 +45,12 @@ impl Failing {
     }
 
     /// Whether it reaches its limit if it keeps failing as quickly as it did lately. Of the last failures, the two that were closest
-    /// together set the pace, and none comes before the next try. A single failure sets no pace.
+    /// together set the pace, and none comes before the next try. A single failure sets no pace. If the failures of others count too, its own
+    /// pace says nothing.
     pub(super) fn may_reach(&self, budget: Budget, sight: &Sight<'_>) -> bool {
+        if budget.counts != Counts::Own {
+            return true;
+        }
         let pairs = self.recent.iter().zip(self.recent.iter().skip(1));
         let pace = pairs.map(|(&earlier, &later)| later.saturating_sub(earlier)).min().unwrap_or_default();
         let next = self.last.saturating_add(pace).max(self.next_try(sight).unwrap_or_default());
@@ -68,17 +74,23 @@ impl Failing {
 #[derive(Debug, Default)]
 pub(super) struct Failures {
     of: HashMap<u64, Failing>,
-    /// The actors, in the order of their first failures.
-    order: VecDeque<u64>,
+    /// The actors, by the numbers of their last failures.
+    order: BTreeMap<u64, u64>,
+    /// How many failures there were.
+    number: u64,
 }
 
 impl Failures {
     pub(super) fn note(&mut self, decision: Decision, now: Time) {
         let key = decision.key;
+        self.number += 1;
+        self.order.insert(self.number, key);
         if let Some(known) = self.of.get_mut(&key) {
             if now.saturating_sub(known.last) > CALM {
                 (known.failures, known.first) = (0, now);
             }
+            self.order.remove(&known.number);
+            known.number = self.number;
             known.failures += 1;
             known.last = now;
             known.decision = decision;
@@ -88,13 +100,12 @@ impl Failures {
             known.recent.push_back(now);
             return;
         }
-        let failing = Failing { failures: 1, first: now, last: now, decision, recent: VecDeque::from([now]) };
-        self.of.insert(key, failing);
-        self.order.push_back(key);
+        let (recent, number) = (VecDeque::from([now]), self.number);
+        self.of.insert(key, Failing { failures: 1, first: now, last: now, decision, recent, number });
         if self.order.len() > MOST
-            && let Some(oldest) = self.order.pop_front()
+            && let Some((_, longest_ago)) = self.order.pop_first()
         {
-            self.of.remove(&oldest);
+            self.of.remove(&longest_ago);
         }
     }
 

@@ -12,6 +12,11 @@ pub(super) const KEPT: Duration = Duration::from_secs(15 * 60);
 /// How many failures are kept, how many falls, and for how many recipients lost messages are counted.
 const FAILURES: usize = 512;
 const FALLS: usize = 64;
+/// How many supervisors of an escalation are named, the first ones and the last one.
+const PASSED: usize = 12;
+/// For how many branches failures are counted, and the length of one count.
+const LANES: usize = 32;
+pub(super) const SLOT: Duration = Duration::from_secs(15);
 /// How many ends are kept, and how far back.
 const ENDS: usize = 32;
 const HOUR: Duration = Duration::from_secs(60 * 60);
@@ -30,8 +35,10 @@ pub(super) struct Fall {
     /// The actor that failed first.
     pub(super) origin: String,
     pub(super) origin_key: u64,
-    /// The supervisors that failed because of it, the lowest one first.
+    /// The supervisors that failed because of it, the lowest one first. `…` stands for those that are left out.
     pub(super) passed: Vec<String>,
+    /// The type of the actor that is down: the last of these, or else the origin.
+    pub(super) down_type: &'static str,
     pub(super) text: String,
     /// The handler or hook in which the first of the actors failed.
     pub(super) during: Option<During>,
@@ -50,6 +57,56 @@ impl Fall {
     pub(super) fn is_harm(&self) -> bool {
         !matches!(self.end, Some((Outcome::Restarting { .. } | Outcome::Resumed | Outcome::AlreadyAnswered, _)))
     }
+
+    /// The path of the actor that is down, if it is harm.
+    pub(super) fn down(&self) -> &str {
+        self.passed.last().unwrap_or(&self.origin)
+    }
+
+    fn pass(&mut self, decision: &Decision) {
+        if self.passed.len() == PASSED {
+            self.passed.truncate(PASSED - 2);
+            self.passed.push("…".to_owned());
+        }
+        self.passed.push(decision.supervisor.clone());
+        self.down_type = decision.supervisor_type;
+    }
+}
+
+/// The failures of one branch in the last 15 minutes.
+#[derive(Debug, Clone)]
+pub(super) struct Lane {
+    /// The path of the top-level actor.
+    pub(super) path: String,
+    /// The newest one last.
+    pub(super) marks: VecDeque<Mark>,
+    /// Since when something in it is stuck, blocks a thread or is in a deadlock.
+    pub(super) held: Option<Time>,
+}
+
+impl Lane {
+    pub(super) fn new(path: &str) -> Self {
+        Self { path: path.to_owned(), marks: VecDeque::new(), held: None }
+    }
+
+    pub(super) fn failures(&self) -> u64 {
+        self.marks.iter().map(|mark| mark.failures).sum()
+    }
+}
+
+/// The failures of one branch within one [`SLOT`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Mark {
+    /// The number of the slot since the system began.
+    pub(super) slot: u64,
+    pub(super) failures: u64,
+    /// Whether one of them was the third in a row, or a later one.
+    pub(super) is_bad: bool,
+}
+
+/// The path of the top-level actor above this path, or the path itself.
+pub(super) fn lane_of(path: &str) -> &str {
+    path.match_indices('/').nth(2).map_or(path, |(end, _)| &path[..end])
 }
 
 /// The dead letters of one recipient.
@@ -116,6 +173,7 @@ pub(super) struct History {
     /// Failures that ended an actor.
     pub(super) ends: VecDeque<(Time, Decision)>,
     pub(super) falls: VecDeque<Fall>,
+    pub(super) lanes: Vec<Lane>,
     pub(super) losing: Vec<Losing>,
     /// The last dead letters of all recipients.
     recent_losses: VecDeque<Time>,
@@ -128,6 +186,7 @@ pub(super) struct History {
 impl History {
     pub(super) fn failed(&mut self, decision: Decision, now: Time) {
         self.fall(&decision, now);
+        self.mark(&decision, now);
         if matches!(decision.outcome, Outcome::Stopped { .. } | Outcome::LimitReached { .. }) {
             if self.ends.len() == ENDS {
                 self.ends.pop_front();
@@ -138,6 +197,29 @@ impl History {
             self.failures.pop_front();
         }
         self.failures.push_back((now, decision));
+    }
+
+    /// Counts a failure in its branch. If there are too many branches, the one without a failure for the longest time is forgotten.
+    fn mark(&mut self, decision: &Decision, now: Time) {
+        let path = lane_of(&decision.child);
+        let at = self.lanes.iter().position(|lane| lane.path == path).unwrap_or_else(|| {
+            if self.lanes.len() == LANES {
+                let quietest =
+                    self.lanes.iter().enumerate().min_by_key(|(_, lane)| lane.marks.back().map(|mark| mark.slot));
+                let quietest = quietest.map_or(0, |(at, _)| at);
+                self.lanes.swap_remove(quietest);
+            }
+            self.lanes.push(Lane::new(path));
+            self.lanes.len() - 1
+        });
+        let marks = &mut self.lanes[at].marks;
+        let (slot, is_bad) = (now.as_secs() / SLOT.as_secs(), decision.attempt >= 3);
+        match marks.back_mut() {
+            Some(last) if last.slot == slot => {
+                (last.failures, last.is_bad) = (last.failures + 1, last.is_bad || is_bad);
+            }
+            _ => marks.push_back(Mark { slot, failures: 1, is_bad }),
+        }
     }
 
     /// Follows a failure up the tree. If a supervisor fails with its child's failure, the next decision is about that
@@ -154,7 +236,7 @@ impl History {
             (fall.at, fall.rule) = (now, decision.rule);
             fall.used = decision.used.filter(|_| at_limit).or(fall.used);
             if goes_up {
-                fall.passed.push(decision.supervisor.clone());
+                fall.pass(decision);
             } else {
                 fall.end = Some((decision.outcome, decision.supervisor.clone()));
             }
@@ -166,17 +248,22 @@ impl History {
         if self.falls.len() == FALLS {
             self.falls.pop_front();
         }
-        self.falls.push_back(Fall {
+        let mut fall = Fall {
             origin: decision.child.clone(),
             origin_key: decision.key,
-            passed: goes_up.then(|| decision.supervisor.clone()).into_iter().collect(),
+            passed: Vec::new(),
+            down_type: decision.child_type,
             text: decision.text.clone(),
             during: decision.during,
             rule: decision.rule,
             end: (!goes_up).then(|| (decision.outcome, decision.supervisor.clone())),
             used: decision.used.filter(|_| at_limit),
             at: now,
-        });
+        };
+        if goes_up {
+            fall.pass(decision);
+        }
+        self.falls.push_back(fall);
     }
 
     pub(super) fn intervened(&mut self, intervened: Intervened, now: Time) {
@@ -240,6 +327,13 @@ impl History {
             self.ends.pop_front();
         }
         self.falls.retain(|fall| !old(fall.at));
+        let first = now.saturating_sub(KEPT).as_secs() / SLOT.as_secs();
+        for lane in &mut self.lanes {
+            while lane.marks.front().is_some_and(|mark| mark.slot < first) {
+                lane.marks.pop_front();
+            }
+        }
+        self.lanes.retain(|lane| !lane.marks.is_empty());
         self.losing.retain(|losing| !old(losing.last));
         let oldest = (now.saturating_sub(KEPT)).as_secs() / 60;
         while self.lost_minutes.front().is_some_and(|minute| minute.0 < oldest) {

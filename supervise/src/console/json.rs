@@ -1,12 +1,14 @@
 //! A view as JSON, for the page and for programs. It contains no line break, so that an event of a stream can hold it.
 
 use std::fmt::{Display, Write};
+use std::time::UNIX_EPOCH;
 
-use super::cards::{Card, Moment};
+use super::cards::{Card, Moment, at_limit, used};
 use super::collector::{Mention, View};
 use super::detail::{Detail, Policy, Waiting};
+use super::history::{Lane, Mark, SLOT};
 use super::rows::{Listing, Row};
-use super::sight::{Decision, Intervened, Takes, Time};
+use super::sight::{Decision, Intervened, Time};
 use super::text::lede;
 use super::words::{outcome, short_type, state};
 
@@ -107,6 +109,9 @@ pub(super) fn json(system: &str, view: &View, listing: &Listing) -> String {
     out.texts("system", system);
     out.texts("version", env!("CARGO_PKG_VERSION"));
     out.time("now", view.now);
+    if let Some(clock) = view.clock {
+        out.time("clock", clock.duration_since(UNIX_EPOCH).unwrap_or_default());
+    }
     out.time("interval", view.interval);
     out.numbers("took_us", view.took.as_micros());
     out.numbers("actors", view.actors);
@@ -142,7 +147,7 @@ pub(super) fn json(system: &str, view: &View, listing: &Listing) -> String {
     }
     out.key("rows");
     out.open('[');
-    let room = out.out.len() + LINES;
+    let room = (out.out.len() + LINES).min(LARGEST - 2 * SPARE);
     let mut cut = listing.cut;
     for line in &listing.lines {
         if out.out.len() < room { row(&mut out, line) } else { cut += 1 }
@@ -174,6 +179,9 @@ pub(super) fn json(system: &str, view: &View, listing: &Listing) -> String {
         fall.passed.iter().for_each(|supervisor| out.text(supervisor));
         out.close(']');
         out.texts("text", &fall.text);
+        if fall.is_harm() {
+            out.texts("down", fall.down());
+        }
         if let Some((end, by)) = &fall.end {
             out.texts("end", outcome(*end));
             out.texts("by", by);
@@ -206,15 +214,7 @@ fn cards(out: &mut Writer, cards: &[Card]) {
         if !card.moments.is_empty() {
             out.key("moments");
             out.open('[');
-            for Moment { what, at, is_past } in &card.moments {
-                out.open('{');
-                out.texts("what", what);
-                out.time("at", *at);
-                if *is_past {
-                    out.numbers("is_past", true);
-                }
-                out.close('}');
-            }
+            card.moments.iter().for_each(|moment| tell(out, *moment));
             out.close(']');
         }
         out.close('}');
@@ -222,17 +222,41 @@ fn cards(out: &mut Writer, cards: &[Card]) {
     out.close(']');
 }
 
+fn tell(out: &mut Writer, Moment { what, at, is_past }: Moment) {
+    out.open('{');
+    out.texts("what", what);
+    out.time("at", at);
+    if is_past {
+        out.numbers("is_past", true);
+    }
+    out.close('}');
+}
+
 /// What the timeline shows besides failures and dead letters.
 fn timeline(out: &mut Writer, view: &View) {
-    out.key("held");
+    out.time("slot", SLOT);
+    out.key("lanes");
     out.open('[');
-    for (lane, since) in &view.held {
+    for Lane { path, marks, held } in &view.lanes {
         out.open('{');
-        out.texts("lane", lane);
-        out.time("since", *since);
+        out.texts("path", path);
+        if let Some(since) = held {
+            out.time("since", *since);
+        }
+        out.key("marks");
+        out.open('[');
+        for Mark { slot, failures, is_bad } in marks {
+            out.open('[');
+            out.number(slot);
+            out.number(failures);
+            out.number(u8::from(*is_bad));
+            out.close(']');
+        }
+        out.close(']');
         out.close('}');
     }
     out.close(']');
+    out.numbers("more_lanes", view.more_lanes);
     out.key("interventions");
     out.open('[');
     for (at, Intervened { actor, what, by }) in view.interventions.iter().rev() {
@@ -267,9 +291,16 @@ fn chosen(out: &mut Writer, detail: &Detail) {
     if let Some(capacity) = detail.capacity {
         out.numbers("capacity", capacity);
     }
-    out.numbers("pushed", detail.pushed);
     // As a text, because a number in JavaScript has only 53 bits.
     out.texts("uid", detail.key);
+    if let (Some(budget), Some(supervisor)) = (detail.row.budget, detail.above.first()) {
+        out.texts("limit", used(budget, &supervisor.path));
+        out.texts("at_limit", at_limit(budget));
+        if let Some(moment) = Moment::of(budget) {
+            out.key("anew");
+            tell(out, moment);
+        }
+    }
     out.numbers("below", detail.below.0);
     out.numbers("below_waiting", detail.below.1);
     if let Some(handler) = detail.last_handler {
@@ -314,6 +345,9 @@ fn policy(out: &mut Writer, policy: &Policy, first: usize) {
     out.key("rules");
     out.open('[');
     for rule in policy.rules.iter().skip(first).take(RULES) {
+        if out.is_full() {
+            break;
+        }
         out.text(rule);
     }
     out.close(']');
@@ -375,21 +409,6 @@ fn row(out: &mut Writer, row: &Row) {
     if let Some(budget) = row.budget {
         out.numbers("used", budget.used);
         out.numbers("of", budget.of);
-        if let Some(within) = budget.within {
-            out.time("within", within);
-        }
-        if budget.takes == Takes::Supervisor {
-            out.numbers("escalates", true);
-        }
-        if let Some(rule) = budget.rule {
-            out.texts("limit_of", rule);
-        }
-        if let Some(anew_at) = budget.anew_at {
-            out.time("anew_at", anew_at);
-        }
-        if budget.slides {
-            out.numbers("slides", true);
-        }
     }
     if let Some(due) = row.due {
         out.time("due", due);

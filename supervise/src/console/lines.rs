@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tracing::{info, warn};
 
-use super::cards::{Card, Kind};
+use super::cards::{Card, Kind, name};
 use super::collector::View;
 use super::sight::Time;
 use super::words::{Span, count, some_of};
@@ -38,7 +38,7 @@ struct Told {
     kind: Kind,
     subject: String,
     path: String,
-    /// Since when the problem lasts, as its first line said.
+    /// When the problem began, according to its first line.
     since: Time,
     /// The time of the last line.
     at: Time,
@@ -118,7 +118,7 @@ impl Told {
     }
 }
 
-/// Whether the log line of a failure reports the beginning. Such a card has no end that somebody could see.
+/// Whether the failure's own line reports the beginning. Such a problem has no visible end.
 fn begins_elsewhere(kind: Kind) -> bool {
     kind == Kind::BranchDown
 }
@@ -131,22 +131,21 @@ pub(super) fn say(system: &str, view: &View, line: &Line<'_>) {
     let who = who.as_deref();
     let say = || match line {
         Line::Is { kind, path, actors, says, lasts, again } => {
-            let (problem, kind) = (problem(*kind, *lasts, *again), kind.word());
+            let (whom, problem, kind) = (whom(*kind, path), problem(*kind, *lasts, *again), kind.word());
             let others = match actors {
                 0 | 1 => String::new(),
                 more => format!(" (with {} like it)", count(more - 1)),
             };
             warn!(
                 target: TARGET, actor = %Full(system, path), kind, not_well, who,
-                "{}{others} {problem}. {says}", name(path)
+                "{whom}{others} {problem}. {says}"
             );
         }
         Line::Over { kind, path, after } => {
-            let (end, kind) = (end(*kind), kind.word());
-            let path: &str = path;
+            let (whom, end, kind) = (whom(*kind, path), end(*kind), kind.word());
             info!(
                 target: TARGET, actor = %Full(system, path), kind, not_well, who,
-                "{} {end}, after {}", name(path), Span(*after)
+                "{whom} {end}, after {}", Span(*after)
             );
         }
     };
@@ -167,8 +166,9 @@ fn unwell(view: &View) -> String {
     some_of(view.unwell.iter().map(String::as_str), WHO, view.ill)
 }
 
-fn name(path: &str) -> &str {
-    path.rsplit_once('/').map_or(path, |(_, name)| name)
+/// The name by which a line calls the actor.
+fn whom(kind: Kind, path: &str) -> &str {
+    if kind == Kind::ShortOfThreads { "the runtime" } else { name(path) }
 }
 
 /// What is wrong with an actor, and for how long: `has been stuck for 10 s`, `is still stuck after 4 min`. What has just begun is said without

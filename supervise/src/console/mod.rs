@@ -22,6 +22,7 @@ mod rows;
 mod running;
 mod server;
 mod text;
+mod threads;
 mod top;
 mod waits;
 mod watch;
@@ -136,7 +137,8 @@ impl Console {
     }
 
     /// Watches the system and serves the page on a unix socket, for `ssh -L 6670:/run/shop/console.sock`. If an earlier process
-    /// left a socket at `path`, it is replaced. The permissions of the folder determine who may connect.
+    /// left a socket at `path`, it is replaced. Who may connect depends on the permissions of the folder and on those of the socket,
+    /// which follow from the umask: with the usual 022, only its owner.
     ///
     /// # Errors
     ///

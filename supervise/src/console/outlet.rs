@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use super::collector::View;
 use super::json::json;
 use super::rows::Listing;
-use super::text::{actor, text};
+use super::text::{COLUMNS, actor, text};
 use super::watch::Watch;
 use super::wish::{Wish, encoded};
 
@@ -29,7 +29,7 @@ impl Page {
         let content = match &wish.focus {
             _ if !wish.as_text => json(system, view, listing),
             Some(path) => actor(system, view, view.age(), path, detail.as_ref()),
-            None => format!("{}\n{}\n", text(system, view, view.age()), one_actor(view)),
+            None => text(system, view, view.age()) + &one_actor(view),
         };
         let is_found = detail.is_some() || wish.focus.is_none();
         let is_last = view.ended.is_some();
@@ -37,23 +37,43 @@ impl Page {
     }
 }
 
-/// Where to read about one actor: the one that needs attention most.
+/// Where to read about one actor: the one that needs attention most. An address that is longer than a line is left out.
 fn one_actor(view: &View) -> String {
     let worst = view.cards.first().map_or("/user", |card| &*card.path);
-    format!("One actor: /text{}", encoded(worst))
+    let line = format!("One actor: /text{}", encoded(worst));
+    if line.len() > COLUMNS { String::new() } else { format!("\n{line}\n") }
 }
+
+/// What an outlet has for its readers.
+#[derive(Debug, Clone)]
+pub(super) enum Latest {
+    /// The first page is not made yet.
+    Nothing,
+    Page(Arc<Page>),
+    /// The console was stopped. No page will come.
+    Stopped,
+}
+
+/// Why a reader gets no outlet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Refused {
+    TooManyTexts,
+    Stopped,
+}
+
+/// How many different texts are made at a time. The streams have a bound of their own.
+pub(super) const MOST_TEXTS: usize = 16;
 
 /// The last page for the readers with the same wish. It is dropped with the last of these readers.
 #[derive(Debug)]
 pub(super) struct Outlet {
     wish: Wish,
-    /// `None` until the first page has been made.
-    pub(super) latest: watch::Sender<Option<Arc<Page>>>,
+    pub(super) latest: watch::Sender<Latest>,
 }
 
 impl Outlet {
     fn tell(&self, system: &str, view: &View, listing: &Listing) {
-        self.latest.send_replace(Some(Arc::new(Page::new(system, view, listing))));
+        self.latest.send_replace(Latest::Page(Arc::new(Page::new(system, view, listing))));
     }
 }
 
@@ -66,6 +86,7 @@ struct Kept {
     outlets: Vec<Weak<Outlet>>,
     /// The last view, which says how the system ended. There are no further looks.
     last: Option<Last>,
+    is_stopped: bool,
 }
 
 #[derive(Debug)]
@@ -86,16 +107,32 @@ impl Outlets {
     }
 
     /// The outlet for a wish.
-    pub(super) fn of(&self, wish: Wish) -> Arc<Outlet> {
+    pub(super) fn of(&self, wish: Wish) -> Result<Arc<Outlet>, Refused> {
         let mut kept = self.kept();
+        if kept.is_stopped {
+            return Err(Refused::Stopped);
+        }
         kept.outlets.retain(|outlet| outlet.strong_count() > 0);
-        let known = kept.outlets.iter().filter_map(Weak::upgrade).find(|outlet| outlet.wish == wish);
-        known.unwrap_or_else(|| {
-            let page = kept.last.as_ref().map(|last| last.page(&wish));
-            let outlet = Arc::new(Outlet { wish, latest: watch::Sender::new(page) });
-            kept.outlets.push(Arc::downgrade(&outlet));
-            outlet
-        })
+        let all: Vec<Arc<Outlet>> = kept.outlets.iter().filter_map(Weak::upgrade).collect();
+        if let Some(known) = all.iter().find(|outlet| outlet.wish == wish) {
+            return Ok(Arc::clone(known));
+        }
+        if wish.as_text && all.iter().filter(|outlet| outlet.wish.as_text).count() >= MOST_TEXTS {
+            return Err(Refused::TooManyTexts);
+        }
+        let page = kept.last.as_ref().map_or(Latest::Nothing, |last| Latest::Page(last.page(&wish)));
+        let outlet = Arc::new(Outlet { wish, latest: watch::Sender::new(page) });
+        kept.outlets.push(Arc::downgrade(&outlet));
+        Ok(outlet)
+    }
+
+    /// Ends the looks without a last view: all readers are told that the console was stopped.
+    pub(super) fn stop(&self) {
+        let mut kept = self.kept();
+        kept.is_stopped = true;
+        for outlet in kept.outlets.iter().filter_map(Weak::upgrade) {
+            outlet.latest.send_replace(Latest::Stopped);
+        }
     }
 
     /// Ends the looks: all readers get the last view from now on.
@@ -104,8 +141,10 @@ impl Outlets {
         let mut kept = self.kept();
         for outlet in kept.outlets.iter().filter_map(Weak::upgrade) {
             outlet.latest.send_if_modified(|latest| {
-                let is_new = latest.is_none();
-                latest.get_or_insert_with(|| last.page(&outlet.wish));
+                let is_new = matches!(latest, Latest::Nothing);
+                if is_new {
+                    *latest = Latest::Page(last.page(&outlet.wish));
+                }
                 is_new
             });
         }
@@ -160,5 +199,35 @@ impl Readers {
                 outlet.tell(system, view, listing);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::cards::{Card, Kind};
+    use super::*;
+
+    /// Rule 22.4: no line has more than 80 columns, and an address cannot be wrapped.
+    #[test]
+    fn con_27_an_address_that_is_longer_than_a_line_is_left_out() {
+        let said = |path: &str| {
+            let card = Card {
+                kind: Kind::Stuck,
+                actors: 1,
+                path: path.to_owned(),
+                actor_type: String::new(),
+                subject: String::new(),
+                since: None,
+                says: String::new(),
+                moments: Vec::new(),
+                cause: None,
+                weight: 0,
+                near_limit: false,
+                goes: None,
+            };
+            one_actor(&View { cards: vec![card], ..View::default() })
+        };
+        assert_eq!(said("/user/ä"), "\nOne actor: /text/user/%C3%A4\n");
+        assert_eq!(said(&format!("/user/{}", "ä".repeat(10))), "");
     }
 }

@@ -2,13 +2,45 @@
 //!
 //! Rule 22.3.
 
-use supervise_core::Outcome;
+use std::collections::VecDeque;
 
-use super::cards::{Card, Kind, Moment, magnitude, name};
+use supervise_core::{DeadLetterReason, During, Outcome};
+
+use super::cards::{Card, Kind, Moment, name};
 use super::history::{Fall, History, Losing};
 use super::sight::Time;
-use super::words::{and_others, count, outcome, reason, so_many, some_of};
+use super::words::{Count, and_others, count, outcome, reason, short_type, so_many, some_of};
 
+/// A card for the branches whose actors are of one type, failed in the same code and ended in the same way. It tells of the last one.
+pub(super) fn down(falls: &VecDeque<Fall>) -> Vec<Card> {
+    let mut cards: Vec<Card> = Vec::new();
+    for fall in falls.iter().rev().filter(|fall| fall.is_harm()) {
+        let subject = subject(fall);
+        match cards.iter_mut().find(|card| card.subject == subject) {
+            Some(card) => {
+                if card.actors == 1 {
+                    card.moments.extend(card.since.map(Moment::last));
+                }
+                card.actors += 1;
+                card.since = Some(fall.at);
+            }
+            None => cards.push(Card { subject, ..fallen(fall) }),
+        }
+    }
+    cards
+}
+
+fn subject(fall: &Fall) -> String {
+    let end = match fall.end {
+        Some((Outcome::LimitReached { .. }, _)) => "limit",
+        Some((Outcome::Stopped { .. }, _)) => "stopped",
+        Some(_) => "escalated",
+        None => "failed",
+    };
+    format!("{} {} {end}", fall.down_type, fall.during.map_or("", During::name))
+}
+
+/// The card of one branch that is down.
 pub(super) fn fallen(fall: &Fall) -> Card {
     let used = fall.used.map(|(used, of)| format!("{used} of {of} restarts used"));
     // The actor that the last decision was about.
@@ -22,7 +54,7 @@ pub(super) fn fallen(fall: &Fall) -> Card {
             (format!("{by} stopped {whom}{}", and_others(*children)), used)
         }
         Some((end, by)) => (format!("{by}: {}", outcome(*end)), used),
-        None => (format!("{whom} failed with it"), used),
+        None => (format!("{whom} failed too"), used),
     };
     let way = if fall.passed.is_empty() {
         String::new()
@@ -36,20 +68,16 @@ pub(super) fn fallen(fall: &Fall) -> Card {
     });
     let rule = fall.rule.map_or_else(String::new, |rule| format!(", rule `{rule}`"));
     let says = format!("{failed}{way}{end}{rule}.");
-    let down = match (fall.passed.last(), &fall.end) {
-        (Some(top), _) => top.clone(),
-        (None, _) => fall.origin.clone(),
-    };
     Card {
         kind: Kind::BranchDown,
         actors: 1,
-        subject: down.clone(),
-        path: down,
-        actor_type: String::new(),
+        subject: String::new(),
+        path: fall.down().to_owned(),
+        actor_type: short_type(fall.down_type),
         since: Some(fall.at),
         says,
         moments: Vec::new(),
-        cause: Some(fall.text.clone()),
+        cause: Some(&fall.text).filter(|text| !text.is_empty()).cloned(),
         // The later end comes first.
         weight: fall.at.as_secs(),
         near_limit: false,
@@ -67,50 +95,81 @@ fn sent_by(losing: &Losing) -> String {
     format!(" Sent by {}.", some_of(senders.into_iter(), 3, all))
 }
 
+/// What many recipients lose for the same reason.
+type Loss = (&'static str, DeadLetterReason);
+
+fn loss_of(losing: &Losing) -> Loss {
+    (losing.mostly().0, losing.reason)
+}
+
+fn subject_of((kind, reason): Loss) -> String {
+    format!("{kind} {reason:?}")
+}
+
+/// A card for each recipient that loses many messages, or for all that lose the same messages for the same reason. If each loses few,
+/// one card for all of them.
 pub(super) fn lost(history: &History, now: Time) -> Vec<Card> {
-    let card = |path: String, actors, letters, first, last, says| Card {
+    let mut groups: Vec<(Loss, Vec<&Losing>)> = Vec::new();
+    for losing in history.losing.iter().filter(|losing| losing.is_many(now)) {
+        let loss = loss_of(losing);
+        match groups.iter_mut().find(|group| group.0 == loss) {
+            Some((_, alike)) => alike.push(losing),
+            None => groups.push((loss, vec![losing])),
+        }
+    }
+    if groups.is_empty() && history.loses_many(now) {
+        return several(history.losing.iter(), String::new(), |letters, recipients, last| {
+            let (kind, why) = (last.mostly().0, reason(last.reason));
+            format!("{letters} to {recipients} recipients. The last one, `{kind}`, was for this one: {why}.")
+        })
+        .into_iter()
+        .collect();
+    }
+    let cards = groups.into_iter().filter_map(|(loss, alike)| match alike[..] {
+        [losing] => Some(one(losing)),
+        _ => several(alike.iter().copied(), subject_of(loss), |letters, recipients, last| {
+            let (kind, why) = (loss.0, reason(loss.1));
+            format!("{letters} to {recipients} recipients, mostly `{kind}`: {why}.{}", sent_by(last))
+        }),
+    });
+    cards.collect()
+}
+
+/// The subjects of all cards that these losses may have. Whether they share one changes from look to look, and then none of them is over.
+pub(super) fn losses(history: &History, now: Time) -> Vec<(Kind, String)> {
+    let many = history.losing.iter().filter(|losing| losing.is_many(now));
+    let of_all = history.loses_many(now).then(String::new);
+    let subjects = many.flat_map(|losing| [losing.recipient.clone(), subject_of(loss_of(losing))]);
+    subjects.chain(of_all).map(|subject| (Kind::MessagesLost, subject)).collect()
+}
+
+fn one(losing: &Losing) -> Card {
+    let (kind, share) = losing.mostly();
+    let (letters, why) = (so_many(losing.letters, "dead letter"), reason(losing.reason));
+    Card {
         kind: Kind::MessagesLost,
-        actors,
-        subject: path.clone(),
-        path,
+        actors: 1,
+        subject: losing.recipient.clone(),
+        path: losing.recipient.clone(),
         actor_type: String::new(),
-        since: Some(first),
-        says,
-        moments: vec![Moment::last(last)],
+        since: Some(losing.first),
+        says: format!("{letters}, {share} % `{kind}`: {why}.{}", sent_by(losing)),
+        moments: vec![Moment::last(losing.last)],
         cause: None,
-        weight: magnitude(letters),
+        weight: losing.letters,
         near_limit: false,
         goes: None,
-    };
-    let mut cards: Vec<Card> = history
-        .losing
-        .iter()
-        .filter(|losing| losing.is_many(now))
-        .map(|losing| {
-            let (kind, share) = losing.mostly();
-            let says = format!(
-                "{}, {share} % `{kind}`: {}.{}",
-                so_many(losing.letters, "dead letter"),
-                reason(losing.reason),
-                sent_by(losing)
-            );
-            card(losing.recipient.clone(), 1, losing.letters, losing.first, losing.last, says)
-        })
-        .collect();
-    if cards.is_empty()
-        && history.loses_many(now)
-        && let Some(last) = history.losing.iter().max_by_key(|losing| losing.last)
-    {
-        let letters = history.losing.iter().map(|losing| losing.letters).sum();
-        let first = history.losing.iter().map(|losing: &Losing| losing.first).min().unwrap_or(now);
-        let (kind, _) = last.mostly();
-        let says = format!(
-            "{} to {} recipients. The last one, `{kind}`, was for this one: {}.",
-            so_many(letters, "dead letter"),
-            count(history.losing.len()),
-            reason(last.reason)
-        );
-        cards.push(card(last.recipient.clone(), history.losing.len(), letters, first, last.last, says));
     }
-    cards
+}
+
+fn several<'a>(
+    losing: impl Iterator<Item = &'a Losing> + Clone,
+    subject: String,
+    says: impl FnOnce(String, Count, &Losing) -> String,
+) -> Option<Card> {
+    let last = losing.clone().max_by_key(|losing| losing.last)?;
+    let letters = losing.clone().map(|losing| losing.letters).sum();
+    let (actors, since) = (losing.clone().count(), losing.map(|losing| losing.first).min());
+    let says = says(so_many(letters, "dead letter"), count(actors), last);
+    Some(Card { actors, subject, since, says, weight: letters, actor_type: "recipients".to_owned(), ..one(last) })
 }

@@ -19,7 +19,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 use super::Console;
 use super::actions::Actions;
 use super::collector::View;
-use super::outlet::{Outlet, Outlets, Readers};
+use super::outlet::{Outlet, Outlets, Readers, Refused};
 use super::server::{Listener, Service};
 use super::text::text;
 use super::watch::Watch;
@@ -58,6 +58,27 @@ pub(super) struct Shared {
 }
 
 impl Shared {
+    fn new(console: Console, latest: View) -> Self {
+        let Console { system, hosts, tokens, .. } = console;
+        Self {
+            system: system.name().to_owned(),
+            hosts,
+            actions: Actions::new(&system, tokens),
+            latest: Mutex::new(Arc::new(latest)),
+            outlets: Outlets::default(),
+            streams: AtomicUsize::new(0),
+            asked: AtomicBool::new(false),
+            wake: Notify::new(),
+            stopped: AtomicBool::new(false),
+        }
+    }
+
+    /// A console that never looks.
+    #[cfg(test)]
+    pub(super) fn idle(system: &ActorSystem) -> Arc<Self> {
+        Arc::new(Self::new(Console::of(system), View::default()))
+    }
+
     pub(super) fn latest(&self) -> Arc<View> {
         Arc::clone(&self.latest.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -72,10 +93,10 @@ impl Shared {
     }
 
     /// The outlet for the readers with this wish. If it is new, its first page comes soon.
-    pub(super) fn outlet(&self, wish: Wish) -> Arc<Outlet> {
-        let outlet = self.outlets.of(wish);
+    pub(super) fn outlet(&self, wish: Wish) -> Result<Arc<Outlet>, Refused> {
+        let outlet = self.outlets.of(wish)?;
         self.asked();
-        outlet
+        Ok(outlet)
     }
 
     /// Notes that somebody reads, so that the thread looks more often.
@@ -134,20 +155,9 @@ impl fmt::Debug for Running {
 
 /// Looks for the first time, and starts the thread.
 pub(super) fn start(console: Console, listener: Listener) -> io::Result<Running> {
-    let Console { system, texts, hosts, tokens, .. } = console;
-    let watch = Watch::new(&system, texts);
+    let watch = Watch::new(&console.system, console.texts);
     let first = View { interval: UNWATCHED, ..watch.view().clone() };
-    let shared = Arc::new(Shared {
-        system: system.name().to_owned(),
-        hosts,
-        actions: Actions::new(&system, tokens),
-        latest: Mutex::new(Arc::new(first)),
-        outlets: Outlets::default(),
-        streams: AtomicUsize::new(0),
-        asked: AtomicBool::new(false),
-        wake: Notify::new(),
-        stopped: AtomicBool::new(false),
-    });
+    let shared = Arc::new(Shared::new(console, first));
     let address = listener.address();
     let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
     let here = Arc::clone(&shared);
@@ -194,7 +204,7 @@ async fn keep_watching(mut watch: Watch, shared: &Shared) {
                 tokio::task::yield_now().await;
             }
             Next::Event(None) => break,
-            Next::Asked if shared.stopped.load(Ordering::Relaxed) => return,
+            Next::Asked if shared.stopped.load(Ordering::Relaxed) => return shared.outlets.stop(),
             Next::Asked => {
                 shared.asked.store(false, Ordering::Relaxed);
                 asked_at = Some(Instant::now());

@@ -3,15 +3,16 @@
 use std::fmt::Write;
 use std::time::Duration;
 
+use super::cards::{Card, Kind};
 use super::collector::{Mention, View};
-use super::sight::{Intervened, Time};
+use super::sight::{Decision, Intervened, Time};
 use super::words::{Clock, Rate, Span, Utc, count, outcome, so_many, some_of};
 
 mod actor;
 
 pub(super) use self::actor::actor;
 
-const COLUMNS: usize = 80;
+pub(super) const COLUMNS: usize = 80;
 /// How many failures are listed.
 const FAILURES: usize = 10;
 
@@ -24,18 +25,14 @@ pub(super) fn text(system: &str, view: &View, age: Duration) -> String {
     head(&mut out, system, view, age);
     for card in &view.cards {
         out.blank();
+        let which = if matches!(card.kind, Kind::BranchDown | Kind::MessagesLost) { "last" } else { "worst" };
         let who = match card.actors {
             0 | 1 => format!("{}  {}", card.path, card.actor_type),
-            several => format!("{} × {}, the worst is {}", count(several), card.actor_type, card.path),
+            several => format!("{} × {}, the {which} is {}", count(several), card.actor_type, card.path),
         };
         out.fill("", "    ", &format!("{}: {}", card.title(), who.trim_end()));
         out.fill("    ", "    ", &card.tell(view.now));
-        if let Some(since) = card.since {
-            out.fill("    ", "    ", &lasts(view, since));
-        }
-        if let Some(cause) = &card.cause {
-            out.fill("    ", "    ", &format!("Why: {cause}"));
-        }
+        since_and_why(&mut out, view, card);
     }
     if view.more_cards > 0 {
         out.blank();
@@ -43,7 +40,8 @@ pub(super) fn text(system: &str, view: &View, age: Duration) -> String {
     }
     if !view.mentioned.is_empty() {
         out.blank();
-        out.fill("", "", "Long in one message, with none behind: the stuck actors may wait for these.");
+        let title = "In one message for long, with an empty mailbox. The stuck actors may be waiting for these:";
+        out.fill("", "", title);
     }
     for Mention { path, handler, since } in &view.mentioned {
         let handler = handler.map_or_else(|| "a handler".to_owned(), |name| format!("`{name}`"));
@@ -56,41 +54,8 @@ pub(super) fn text(system: &str, view: &View, age: Duration) -> String {
     for backlog in &view.backlogs {
         out.fill("  ", "      ", &format!("{}: {}", backlog.path, backlog.tell(view.now)));
     }
-    if !view.failures.is_empty() {
-        out.blank();
-        out.fill("", "", "Last failures:");
-    }
-    for (at, decision) in view.failures.iter().rev().take(FAILURES) {
-        let during = decision.during.map_or_else(String::new, |during| format!(" in `{during}`"));
-        let rule = decision.rule.map_or_else(String::new, |rule| format!(", rule `{rule}`"));
-        let text = if decision.text.is_empty() { String::new() } else { format!(": {}", decision.text) };
-        let used = decision.used.map_or_else(String::new, |(used, of)| format!(", {used} of {of} used"));
-        let line = format!(
-            "{}  {} failed{during}{text}; {}{rule} of {}{used}",
-            when(view, *at),
-            decision.child,
-            outcome(decision.outcome),
-            decision.supervisor
-        );
-        out.fill("  ", "      ", &line);
-    }
-    if !view.ends.is_empty() {
-        out.blank();
-        out.fill("", "", "Ended in the last hour, for a failure:");
-    }
-    for (at, decision) in view.ends.iter().rev().take(FAILURES) {
-        let during = decision.during.map_or_else(String::new, |during| format!(" in `{during}`"));
-        let rule = decision.rule.map_or_else(String::new, |rule| format!(", rule `{rule}`"));
-        let text = if decision.text.is_empty() { String::new() } else { format!(": {}", decision.text) };
-        let line = format!(
-            "{}  {}: {} by {}{rule}, when it failed{during}{text}",
-            when(view, *at),
-            decision.child,
-            outcome(decision.outcome),
-            decision.supervisor,
-        );
-        out.fill("  ", "      ", &line);
-    }
+    failures(&mut out, LAST, view, &view.failures, None);
+    failures(&mut out, ENDED, view, &view.ends, None);
     if let Some(more) = view.ends.len().checked_sub(FAILURES).filter(|more| *more > 0) {
         out.fill("  ", "", &format!("And {} more.", count(more)));
     }
@@ -101,15 +66,52 @@ pub(super) fn text(system: &str, view: &View, age: Duration) -> String {
     for (at, Intervened { actor, what, by }) in view.interventions.iter().rev().take(FAILURES) {
         out.fill("  ", "      ", &format!("{} {actor}: {what}, by {by}", when(view, *at)));
     }
-    if view.missed > 0 {
+    if view.missed > 0 || view.unfollowed > 0 {
         out.blank();
-        out.fill("", "", &format!("{} came too quickly to be read.", so_many(view.missed, "event")));
+    }
+    if view.missed > 0 {
+        let missed = so_many(view.missed, "event");
+        out.fill("", "", &format!("Since it started, the console has missed {missed}."));
     }
     if view.unfollowed > 0 {
-        let line = format!("Too many actors are busy: {} are not followed.", count(view.unfollowed));
+        let line =
+            format!("Too many actors are busy to follow them all: {} are not checked.", count(view.unfollowed));
         out.fill("", "", &line);
     }
     out.0
+}
+
+const LAST: &str = "Last failures:";
+const ENDED: &str = "Ended by a failure in the last hour:";
+
+/// The failures of all actors or of one, the newest one first.
+fn failures(out: &mut Lines, title: &str, view: &View, failures: &[(Time, Decision)], of: Option<&str>) {
+    let is_meant = |decision: &Decision| of.is_none_or(|path| decision.child == path);
+    let mut meant = failures.iter().rev().filter(|(_, decision)| is_meant(decision)).take(FAILURES).peekable();
+    if meant.peek().is_some() {
+        out.blank();
+        out.fill("", "", title);
+    }
+    for (at, decision) in meant {
+        let who = if of.is_none() { &*decision.child } else { "" };
+        let during = decision.during.map_or_else(String::new, |during| format!(" in `{during}`"));
+        let rule = decision.rule.map_or_else(String::new, |rule| format!(", rule `{rule}`"));
+        let text = if decision.text.is_empty() { String::new() } else { format!(": {}", decision.text) };
+        let used = decision.used.map_or_else(String::new, |(used, of)| format!(", {used} of {of} used"));
+        let (when, end) = (when(view, *at), outcome(decision.outcome));
+        let line = format!("{when} {who} failed{during}{text}; {end}{rule} of {}{used}", decision.supervisor);
+        out.fill("  ", "      ", &line);
+    }
+}
+
+/// Since when a card has been there, and the text of the failure.
+fn since_and_why(out: &mut Lines, view: &View, card: &Card) {
+    if let Some(since) = card.since {
+        out.fill("    ", "    ", &lasts(view, since));
+    }
+    if let Some(cause) = &card.cause {
+        out.fill("    ", "    ", &format!("Why: {cause}"));
+    }
 }
 
 /// The lines above the cards: the system, how old this look is, and who is not well.
@@ -138,7 +140,8 @@ fn system_at(system: &str, view: &View) -> String {
 /// How old the look is, and how the system ended.
 fn seen(out: &mut Lines, view: &View, age: Duration) {
     if age >= FRESH && view.ended.is_none() {
-        let seen = format!("Seen {} ago: all times count from then. Ask again for a later look.", Span(age));
+        let seen =
+            format!("This look is {} old, and all times are as of then. Ask again for a newer one.", Span(age));
         out.fill("", "  ", &seen);
     }
     if let Some(how) = &view.ended {
@@ -155,7 +158,7 @@ fn when(view: &View, at: Time) -> String {
     }
 }
 
-/// Since when something lasts: `Since 03:12:05 UTC, for 20 s.`
+/// Since when something has lasted: `Since 03:12:05 UTC, for 20 s.`
 fn lasts(view: &View, since: Time) -> String {
     let long = Span(view.now.saturating_sub(since));
     match view.clock_at(since) {
@@ -166,17 +169,22 @@ fn lasts(view: &View, since: Time) -> String {
 
 /// The sentence above the cards.
 pub(super) fn lede(view: &View) -> String {
+    let and = if view.ill == 0 { "but" } else { "and" };
     let down = match view.down {
         0 => String::new(),
-        1 => ", and 1 branch is down".to_owned(),
-        more => format!(", and {} branches are down", count(more)),
+        1 => format!(", {and} 1 branch is down"),
+        more => format!(", {and} {} branches are down", count(more)),
     };
     let ill = match view.ill {
-        0 => format!("all {} actors are well{down}", count(view.actors)),
+        0 if view.down > 0 => format!("all {} running actors are well{down}", count(view.actors)),
+        0 => format!("all {} actors are well", count(view.actors)),
         1 => format!("1 of {} actors is not well{down}", count(view.actors)),
         ill => format!("{} of {} actors are not well{down}", count(ill), count(view.actors)),
     };
     match view.cards.len() + view.more_cards {
+        0 if view.unfollowed > 0 => {
+            format!("All is well with the actors that are followed. {} others are busy.", count(view.unfollowed))
+        }
         0 => match view.longest {
             Some(longest) => format!("All is well. No message has waited longer than {}.", Span(longest)),
             None => "All is well. No message waits.".to_owned(),
@@ -272,7 +280,8 @@ mod tests {
         let view = View { actors: 3, ..View::default() };
         assert!(!text("shop", &view, Duration::from_millis(900)).contains("ago"));
         assert!(
-            text("shop", &view, Duration::from_secs(39)).contains("Seen 39 s ago: all times count from then.")
+            text("shop", &view, Duration::from_secs(39))
+                .contains("This look is 39 s old, and all times are as of then.")
         );
     }
 
@@ -295,7 +304,15 @@ mod tests {
         assert_eq!(said(6, 5), "6 things need attention; 5 of 100 013 actors are not well.");
         assert_eq!(said(1, 1), "One thing needs attention; 1 of 100 013 actors is not well.");
         assert_eq!(said(1, 0), "One thing needs attention; all 100 013 actors are well.");
-        let fell = View { more_cards: 3, ill: 2, down: 1, actors: 9, ..View::default() };
-        assert_eq!(lede(&fell), "3 things need attention; 2 of 9 actors are not well, and 1 branch is down.");
+        let fell = |ill, down| lede(&View { more_cards: 3, ill, down, actors: 9, ..View::default() });
+        assert_eq!(fell(2, 1), "3 things need attention; 2 of 9 actors are not well, and 1 branch is down.");
+        assert_eq!(fell(0, 2), "3 things need attention; all 9 running actors are well, but 2 branches are down.");
+    }
+
+    /// What the console could not look at may be wrong.
+    #[test]
+    fn con_18_who_is_not_followed_is_not_called_well() {
+        let view = View { unfollowed: 3_616, actors: 20_003, ..View::default() };
+        assert_eq!(lede(&view), "All is well with the actors that are followed. 3 616 others are busy.");
     }
 }

@@ -14,6 +14,7 @@ use super::pulse::Pulse;
 use super::rows::Listing;
 use super::sight::{Happening, Sight};
 use super::text::text;
+use crate::sight::EVENTS_AT_ONCE;
 
 /// Looks at a system on request, for tests on a paused clock and for programs that look in a task of their own.
 /// [`Console::by_hand`](super::Console::by_hand) makes it.
@@ -82,8 +83,10 @@ impl Watch {
         seen(view, began)
     }
 
+    /// Reads the events so far. If events come faster than they are read, the others are left for the next time.
     fn read_events(&mut self) {
-        while let Some(event) = self.events.try_recv() {
+        for _ in 0..EVENTS_AT_ONCE {
+            let Some(event) = self.events.try_recv() else { break };
             self.happened(event);
         }
     }

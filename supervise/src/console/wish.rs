@@ -60,7 +60,8 @@ impl Wish {
         wish
     }
 
-    /// The text: of the system, or of the actor whose path follows, encoded as in an address. `None`: that is not valid UTF-8, or too long.
+    /// Asks for the text of the system or, if `path` is not empty, of the actor at this percent-encoded path. `None`: it does not begin with `/`,
+    /// is badly encoded, not UTF-8, or too long.
     pub(super) fn of_text(path: &str) -> Option<Self> {
         let text = Self { as_text: true, ..Self::default() };
         if path.is_empty() {

@@ -85,6 +85,21 @@ pub(super) fn count(number: usize) -> Count {
     Count(number as u64)
 }
 
+/// `1st`, `2nd`, `11th`.
+pub(super) struct Ordinal(pub(super) u32);
+
+impl Display for Ordinal {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let end = match self.0 % 10 {
+            1 if self.0 % 100 != 11 => "st",
+            2 if self.0 % 100 != 12 => "nd",
+            3 if self.0 % 100 != 13 => "rd",
+            _ => "th",
+        };
+        write!(f, "{}{end}", self.0)
+    }
+}
+
 /// A noun with its number: `1 message`, `3 messages`.
 pub(super) fn so_many(number: u64, noun: &str) -> String {
     format!("{} {noun}{}", Count(number), if number == 1 { "" } else { "s" })
@@ -137,7 +152,7 @@ pub(super) fn outcome(outcome: Outcome) -> String {
     match outcome {
         Outcome::Resumed => "goes on".to_owned(),
         Outcome::Restarting { delay: Some(delay), children } => {
-            format!("restart in {}{}", Span(delay), and_others(children))
+            format!("restart after {}{}", Span(delay), and_others(children))
         }
         Outcome::Restarting { delay: None, children } => format!("restart at once{}", and_others(children)),
         Outcome::Stopped { children } => format!("stopped{}", and_others(children)),
@@ -178,7 +193,7 @@ pub(super) fn reason(reason: DeadLetterReason) -> &'static str {
         DeadLetterReason::StashFull => "the stash is full",
         DeadLetterReason::Quarantined => "it failed and is not delivered again",
         DeadLetterReason::Abandoned => "its asker had given up",
-        DeadLetterReason::NotFound => "nobody has that path",
+        DeadLetterReason::NotFound => "there is no actor at that path",
         DeadLetterReason::CircuitOpen => "a circuit breaker is open",
         DeadLetterReason::Unreachable => "the recipient's node was given up",
         DeadLetterReason::TooLarge => "it is too large for another node",
@@ -186,6 +201,14 @@ pub(super) fn reason(reason: DeadLetterReason) -> &'static str {
         DeadLetterReason::UnknownMessage => "the recipient's node does not know it",
         DeadLetterReason::Untrusted => "the recipient's node does not take it",
         DeadLetterReason::Undecodable => "it could not be read",
+        #[cfg(feature = "durable")]
+        DeadLetterReason::NotAccepted => "the durable mailbox could not store it",
+        #[cfg(feature = "durable")]
+        DeadLetterReason::Damaged => "its checksum did not match, and it is in quarantine",
+        #[cfg(feature = "durable")]
+        DeadLetterReason::CrashedTheProcess => {
+            "the process died each time it was handled, and it is in quarantine"
+        }
         _ => "it was not handled",
     }
 }
@@ -229,7 +252,39 @@ mod tests {
             [0.0, 0.4, 4.0, 48.2, 46_100.0].map(|n| Rate(n).to_string()),
             ["0", "0.4", "4", "48", "46 100"]
         );
+        assert_eq!(
+            [1, 2, 3, 4, 11, 12, 21, 102, 111].map(|n| Ordinal(n).to_string()),
+            ["1st", "2nd", "3rd", "4th", "11th", "12th", "21st", "102nd", "111th"]
+        );
         assert_eq!((so_many(1, "message"), so_many(0, "message")), ("1 message".into(), "0 messages".into()));
+    }
+
+    #[test]
+    fn every_reason_of_a_dead_letter_has_words_of_its_own() {
+        let reasons = [
+            DeadLetterReason::Stopped,
+            DeadLetterReason::MailboxFull,
+            DeadLetterReason::TooManyChildren,
+            DeadLetterReason::StashFull,
+            DeadLetterReason::Quarantined,
+            DeadLetterReason::Abandoned,
+            DeadLetterReason::NotFound,
+            DeadLetterReason::CircuitOpen,
+            DeadLetterReason::Unreachable,
+            DeadLetterReason::TooLarge,
+            DeadLetterReason::Unsendable,
+            DeadLetterReason::UnknownMessage,
+            DeadLetterReason::Untrusted,
+            DeadLetterReason::Undecodable,
+            #[cfg(feature = "durable")]
+            DeadLetterReason::NotAccepted,
+            #[cfg(feature = "durable")]
+            DeadLetterReason::Damaged,
+            #[cfg(feature = "durable")]
+            DeadLetterReason::CrashedTheProcess,
+        ];
+        let words: std::collections::BTreeSet<_> = reasons.map(reason).into();
+        assert!(words.len() == reasons.len() && !words.contains("it was not handled"), "{words:?}");
     }
 
     #[test]

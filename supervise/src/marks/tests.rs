@@ -124,3 +124,36 @@ fn a_message_that_ends_between_two_looks_begins_anew() {
     assert_eq!([since(1, 3, 2), since(2, 4, 3), since(3, 4, 3)], [Some(1); 3]);
     assert_eq!([since(4, 4, 2), since(5, 5, 3)], [Some(4); 2]);
 }
+
+/// However many long polls there are, an actor whose messages wait is followed. Rule 22.4.
+#[test]
+fn con_18_actors_that_just_wait_leave_room_for_others() {
+    let mut marks = Marks::default();
+    marks.begin();
+    let polls = (MOST - RESERVED) as u64 + 10;
+    for key in 0..polls {
+        let _mark = marks.see(&Sight { key, ..sight(1, 0, true) }, Duration::ZERO);
+    }
+    assert_eq!((marks.len(), marks.unfollowed), (MOST - RESERVED, 10));
+    assert!(marks.see(&Sight { key: polls, ..sight(3, 2, true) }, Duration::ZERO).is_some());
+}
+
+/// The more mailboxes there are, the fewer arrivals are remembered for each. Rule 22.4.
+#[test]
+fn con_18_many_mailboxes_have_few_arrivals_each() {
+    let mut marks = Marks::default();
+    let look = |marks: &mut Marks, second: u32, actors: u64| {
+        marks.begin();
+        let waiting = second as usize + 1;
+        for key in 0..actors {
+            marks.see(&Sight { key, ..sight(second + 1, waiting, false) }, Duration::from_secs(second.into()));
+        }
+        marks.end(Duration::from_secs(second.into()));
+    };
+    (0..40).for_each(|second| look(&mut marks, second, 2));
+    assert_eq!(marks.of[&0].arrivals.0.len(), 40);
+    (40..60).for_each(|second| look(&mut marks, second, RESERVED as u64 + 1));
+    assert!(marks.of.values().all(|mark| mark.arrivals.0.len() <= ARRIVALS_OF_MANY));
+    let oldest = marks.of[&0].oldest(Duration::from_secs(60)).expect("it waits");
+    assert_eq!(oldest.at_most, Duration::from_secs(60), "the oldest is remembered");
+}

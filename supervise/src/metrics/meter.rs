@@ -15,7 +15,7 @@ use super::series::{self, describe};
 use super::times::Times;
 use super::wraps::Wraps;
 use crate::marks::Marks;
-use crate::sight::Sight;
+use crate::sight::{EVENTS_AT_ONCE, Sight};
 
 /// An actor is stuck if it is in one message for this long while others wait.
 const STUCK: Duration = Duration::from_secs(5);
@@ -92,7 +92,9 @@ impl Meter {
     /// It takes time in proportion to the number of actors. None of them is held up for longer than it takes to list 1024 children
     /// (rule [24.1](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-24.1)).
     pub fn look(&mut self) {
-        while let Some(event) = self.events.try_recv() {
+        // If events come faster than they are counted, the others are left for the next look.
+        for _ in 0..EVENTS_AT_ONCE {
+            let Some(event) = self.events.try_recv() else { break };
             self.happened(&event);
         }
         let began = Instant::now();
@@ -165,7 +167,8 @@ impl Meter {
             found.waiting += sight.waiting;
             found.busy += usize::from(sight.handling);
             found.fullest = found.fullest.max(sight.waiting);
-            if let Some(standing) = glimpse.standing().filter(|standing| standing.of > 0) {
+            let of_rule = glimpse.standing_of_rule().map(|(_, standing)| standing);
+            for standing in glimpse.standing().into_iter().chain(of_rule).filter(|standing| standing.of > 0) {
                 found.used = found.used.max(f64::from(standing.used) / f64::from(standing.of));
             }
             if let Some(mark) = marks.see(&sight, now) {

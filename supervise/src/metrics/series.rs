@@ -56,7 +56,7 @@ pub(super) const ABORTED: Series = series(
     "Handlers and hooks that outlived the stop timeout and were dropped at an await point.",
 );
 pub(super) const MESSAGES: Series =
-    series("supervise_messages_total", Counter, &["actor"], "Messages that were taken up.");
+    series("supervise_messages_total", Counter, &["actor"], "Messages that actors took from their mailboxes.");
 pub(super) const MAILBOX: Series =
     series("supervise_mailbox_messages", Gauge, &["actor"], "Messages that wait in all mailboxes of the type.");
 pub(super) const MAILBOX_MAX: Series =
@@ -65,13 +65,13 @@ pub(super) const OLDEST: Series = series(
     "supervise_mailbox_oldest_seconds",
     Gauge,
     &["actor"],
-    "For how long the oldest waiting message has waited at least.",
+    "How long the oldest waiting message has waited, at least.",
 );
 pub(super) const HANDLING: Series = series(
     "supervise_handling_oldest_seconds",
     Gauge,
     &["actor"],
-    "For how long an actor has been in the same message at least, the worst.",
+    "The longest time that an actor has been in its current message, at least.",
 );
 pub(super) const WAITED: Series = series(
     "supervise_mailbox_seconds",
@@ -97,7 +97,7 @@ pub(super) const BUSY: Series = series(
     "supervise_handling_actors",
     Gauge,
     &["actor"],
-    "Actors that were handling a message when the look came.",
+    "Actors that were handling a message at the moment of the look.",
 );
 pub(super) const STUCK: Series = series(
     "supervise_stuck_actors",
@@ -115,7 +115,7 @@ pub(super) const BUDGET: Series = series(
     "supervise_restart_budget_used_ratio",
     Gauge,
     &["actor"],
-    "How much of its restart limit the actor has used that has used the most: at 1 the next failure is refused.",
+    "How much of its restart limit is used, for the actor that has used most of it. At 1, the next restart is refused.",
 );
 pub(super) const FAILURES: Series = series(
     "supervise_failures_total",

@@ -64,7 +64,7 @@ async fn con_22_con_23_an_actor_is_restarted_and_stopped_from_the_page() {
     browser.run(CHOOSE).await;
     browser.until("!$('acts').hidden && view.detail.below === 2").await;
     browser.run("document.querySelector('[data-what=restart]').click()").await;
-    browser.until_text("#means", "2 actors, 6 messages become dead letters").await;
+    browser.until_text("#means", "The 2 actors below it stop, unless its pre_restart keeps them; 6 waiting messages would become dead letters.").await;
     browser.run("$('yes').click()").await;
     browser.until("!$('dialog').open && view.detail?.row.restarts === 1 && view.detail.below === 0").await;
     browser.until_text("#acted", "restart").await;
@@ -89,6 +89,44 @@ async fn con_22_con_23_an_actor_is_restarted_and_stopped_from_the_page() {
     browser.run("token = 'no'.repeat(10); asked = { ...asked }; act()").await;
     browser.until("token === null").await;
     assert_eq!(browser.run("return sessionStorage.length").await, Value::from(0));
+    browser.end().await;
+    system.terminate().await;
+}
+
+/// A page of another site does nothing, even if it knows the token.
+#[tokio::test(flavor = "multi_thread")]
+async fn con_20_a_page_of_a_stranger_does_nothing() {
+    let system = ActorSystem::new("shop");
+    let desk = system.spawn("desk", || Desk).expect("a free name");
+    let secret = "0123456789abcdef";
+    let console =
+        Console::of(&system).allow_actions(Token::new(secret)).serve("127.0.0.1:0").expect("a free port");
+    let mut events = system.events().subscribe();
+    let port = console.local_addr().expect("it listens by TCP").port();
+    let uid = u64::from(desk.actor_ref().uid());
+    let browser = Browser::start().await;
+    browser.open(&format!("http://evil.test:{port}/")).await;
+    let body = format!("{{path: '/user/desk', uid: '{uid}', restarts: 0, what: 'stop'}}");
+    let ask = async |host: &str, mode: &str, content: &str| {
+        let headers = format!("{{'Authorization': 'Bearer {secret}', 'Content-Type': '{content}'}}");
+        let request =
+            format!("{{method: 'POST', mode: '{mode}', headers: {headers}, body: JSON.stringify({body})}}");
+        let script = format!(
+            "try {{ const answer = await fetch('http://{host}:{port}/act', {request}); return answer.type + answer.status }} \
+             catch (e) {{ return e.name }}"
+        );
+        browser.run(&script).await
+    };
+    // The browser sends no token without asking first, and the console does not permit it. A request without it has no answer for the stranger.
+    assert_eq!(ask("127.0.0.1", "no-cors", "text/plain").await, "TypeError");
+    assert_eq!(ask("127.0.0.1", "cors", "application/json").await, "TypeError");
+    // Under the stranger's name it is no other site, but the console does not have this name.
+    assert_eq!(ask("evil.test", "same-origin", "application/json").await, "basic421");
+    while let Some(event) = events.try_recv() {
+        assert!(!matches!(event, supervise::Event::Intervened { .. }), "{event:?}");
+    }
+    assert!(!desk.actor_ref().has_ended());
+    browser.log().await;
     browser.end().await;
     system.terminate().await;
 }

@@ -12,7 +12,8 @@ use supervise::prelude::*;
 use supervise_browser::contrast::TOO_FAINT;
 use supervise_browser::{Browser, PATIENCE};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use self::shop::Shop;
@@ -165,7 +166,7 @@ async fn con_19_eight_tabs_work_and_a_hidden_one_holds_no_stream() {
         assert!(began.elapsed() < PATIENCE);
     }
     browser.open(&night.address()).await;
-    browser.until_text("#live", "16 pages are open").await;
+    browser.until_text("#live", "16 pages may be open").await;
     held.clear();
     browser.until_text("#live", "Live").await;
     browser.end().await;
@@ -227,6 +228,49 @@ async fn con_17_con_21_what_failed_before_is_on_the_page_as_text() {
     browser.until_text("#detail", evil).await;
     assert_eq!(browser.run("return document.querySelectorAll('img').length").await, 0);
     assert_eq!(browser.run("return window.evil === undefined").await, true);
+    browser.end().await;
+    night.end().await;
+}
+
+/// Passes what a console sends on to a browser, until it is paused. As with a stopped process or a dropped network, nothing is closed.
+async fn proxy(to: SocketAddr) -> (SocketAddr, watch::Sender<bool>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let address = listener.local_addr().expect("it listens");
+    let (paused, is_paused) = watch::channel(false);
+    tokio::spawn(async move {
+        while let Ok((browser, _)) = listener.accept().await {
+            let (mut asks, mut gets) = browser.into_split();
+            let (mut answers, mut asked) = TcpStream::connect(to).await.expect("it listens").into_split();
+            let mut is_paused = is_paused.clone();
+            tokio::spawn(async move { tokio::io::copy(&mut asks, &mut asked).await });
+            tokio::spawn(async move {
+                let mut part = vec![0; 64 * 1_024];
+                while let Ok(read) = answers.read(&mut part).await
+                    && read > 0
+                    && is_paused.wait_for(|paused| !paused).await.is_ok()
+                {
+                    if gets.write_all(&part[..read]).await.is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+    });
+    (address, paused)
+}
+
+/// Rule 22.3: what is old is not called live.
+#[tokio::test(flavor = "multi_thread")]
+async fn con_26_the_page_says_that_no_news_comes() {
+    let night = Night::quiet();
+    let browser = Browser::start().await;
+    let (address, paused) = proxy(night.socket()).await;
+    browser.open(&format!("http://{address}/")).await;
+    browser.until_text("#live", "Live").await;
+    paused.send_replace(true);
+    browser.until_text("#live", "No news: what you see is old").await;
+    paused.send_replace(false);
+    browser.until_text("#live", "Live").await;
     browser.end().await;
     night.end().await;
 }
@@ -382,9 +426,11 @@ async fn con_17_what_is_stuck_is_on_the_timeline_in_every_list() {
     let browser = Browser::start().await;
     browser.open(&night.address()).await;
     browser.until("document.querySelector('#timeline .stuck')").await;
-    // A card says since when, by the clock on the wall, and counts on between two views.
+    // A card says since when, by the clock of the server, and counts on between two views.
     browser
-        .until("/^since \\d\\d:\\d\\d:\\d\\d, for \\d/.test(document.querySelector('.card time')?.textContent)")
+        .until(
+            "/^since \\d\\d:\\d\\d:\\d\\d UTC, for \\d/.test(document.querySelector('.card time')?.textContent)",
+        )
         .await;
     let said = "[document.body.dataset.views, document.querySelector('.card time').textContent]";
     browser.run(&format!("window.said = {said}")).await;
@@ -394,6 +440,9 @@ async fn con_17_what_is_stuck_is_on_the_timeline_in_every_list() {
     let at = browser.run("return Number(document.body.dataset.views)").await;
     browser.until(&format!("Number(document.body.dataset.views) >= {at} + 2")).await;
     assert_eq!(browser.run("return document.querySelectorAll('#timeline .stuck').length").await, 1);
+    // The page's clock is the server's, in UTC, whatever the browser's zone and clock are.
+    let clock = browser.run("return [clock(view.now), new Date(view.clock).toISOString().slice(11, 19)]").await;
+    assert_eq!(clock[0], clock[1]);
     browser.end().await;
     night.end().await;
 }
@@ -448,6 +497,22 @@ async fn con_28_the_tree_is_used_by_keyboard() {
     let at = browser.run("return Number(document.body.dataset.views)").await;
     browser.until(&format!("Number(document.body.dataset.views) >= {at} + 2")).await;
     assert_eq!(browser.run("return document.activeElement.dataset.path").await, second);
+    // A card is a button: it is chosen by Enter, and keeps the focus.
+    let card = browser
+        .run("const card = [...document.querySelectorAll('.card')].at(-1); card.focus(); return card.dataset.path")
+        .await;
+    browser.press(ENTER).await;
+    let pressed =
+        "document.activeElement.matches('.card[aria-pressed=true]') && document.activeElement.dataset.path";
+    browser.until(&format!("({pressed}) === {card}")).await;
+    let at = browser.run("return Number(document.body.dataset.views)").await;
+    browser.until(&format!("Number(document.body.dataset.views) >= {at} + 2 && ({pressed}) === {card}")).await;
+    browser.run("document.querySelector('[data-tab=type]').focus()").await;
+    browser.press(ENTER).await;
+    browser.until_text("#rows", "1 × Gateway").await;
+    browser.run("document.querySelector('[data-tab=tree]').focus()").await;
+    browser.press(ENTER).await;
+    browser.until("document.querySelector('#rows [aria-expanded=true]')").await;
     for condition in [
         "document.querySelector('#rows').closest('[role=treegrid]')?.getAttribute('aria-label')",
         "[...document.querySelectorAll('#rows tr')].every(e => e.role === 'row' && e.ariaLevel >= 1)",

@@ -28,7 +28,7 @@ async fn the_page_is_drawn_in_light_and_dark() {
         }
     });
     let browser = Browser::start().await;
-    browser.resize(1280, 960).await;
+    browser.resize(1440, 1440).await;
     browser.open(&format!("http://{}/", console.local_addr().expect("it listens by TCP"))).await;
     for card in ["Stuck", "Branch down", "Restart loop", "Messages lost"] {
         browser.until_text("#cards", card).await;
@@ -41,6 +41,7 @@ async fn the_page_is_drawn_in_light_and_dark() {
     if std::env::var_os("UPDATE_PICTURES").is_some() {
         // The longer the shop is open, the more there is to see.
         browser.until_text("#detail", "Its 5th failure").await;
+        browser.until_text("#cards", "Near its limit").await;
     }
     let folder = match std::env::var_os("UPDATE_PICTURES") {
         Some(_) => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../supervise/docs"),

@@ -23,6 +23,11 @@ impl Worker {
     fn dig(&mut self, until: Gate) {
         let _closed = until.0.recv();
     }
+
+    #[handler]
+    fn break_down(&mut self, why: String) -> std::io::Result<()> {
+        Err(std::io::Error::other(why))
+    }
 }
 
 struct Gate(mpsc::Receiver<()>);
@@ -160,20 +165,66 @@ fn con_20_con_22_strangers_and_actions_are_refused() {
     runtime.block_on(system.terminate());
 }
 
+/// An error's text is text in each answer, and no answer is taken for a page. Rule 22.5.
 #[test]
-fn con_21_a_name_is_text_in_json_and_text() {
+fn con_21_an_error_is_text_in_json_and_text() {
     let (runtime, system) = system();
-    let name = "<img onerror=alert(1)>";
-    let spawned = {
-        let _inside = runtime.enter();
-        system.spawn(name, || Worker).is_ok()
-    };
     let (_console, address) = serving(&system);
-    let (status, json) = get(address, "/snapshot.json");
-    assert_eq!(
-        (status, json.contains("content-type: application/json"), json.contains(name)),
-        (200, true, spawned)
-    );
+    let worker = {
+        let _inside = runtime.enter();
+        system.spawn("worker", || Worker).unwrap()
+    };
+    worker.break_down("<img/src=x/onerror=\"alert(1)\">".to_owned()).tell().unwrap();
+    let until = |path: &str, kind: &str, evil: &str| {
+        let began = Instant::now();
+        loop {
+            let (status, answer) = get(address, path);
+            let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+            let head = head.to_ascii_lowercase();
+            assert_eq!(status, 200);
+            assert!(head.contains(&format!("content-type: {kind}")) && head.contains("nosniff"), "{head}");
+            if body.contains(evil) {
+                return;
+            }
+            assert!(began.elapsed() < PATIENCE, "{path}: {body}");
+            std::thread::yield_now();
+        }
+    };
+    until("/text", "text/plain", "<img/src=x/onerror=\"alert(1)\">");
+    until("/snapshot.json", "application/json", "<img/src=x/onerror=\\\"alert(1)\\\">");
+    runtime.block_on(system.terminate());
+}
+
+/// Without texts, no answer has one: neither a card nor a list nor the chosen actor. Rule 22.6.
+#[test]
+fn con_24_no_answer_has_the_text_of_an_error() {
+    let (runtime, system) = system();
+    let console = Console::of(&system).without_texts().serve("127.0.0.1:0").unwrap();
+    let address = console.local_addr().unwrap();
+    let worker = {
+        let _inside = runtime.enter();
+        system.spawn("worker", || Worker).unwrap()
+    };
+    for _ in 0..4 {
+        worker.break_down("swordfish".to_owned()).tell().unwrap();
+    }
+    let began = Instant::now();
+    loop {
+        let (_, text) = get(address, "/text");
+        assert!(!text.contains("swordfish") && !text.contains("Why"), "{text}");
+        if text.contains("Restart loop") {
+            break;
+        }
+        assert!(began.elapsed() < PATIENCE, "{text}");
+        std::thread::yield_now();
+    }
+    for path in ["/text/user/worker", "/snapshot.json?focus=/user/worker", "/snapshot.json"] {
+        let (status, answer) = get(address, path);
+        assert!(
+            status == 200 && answer.contains("break_down") && !answer.contains("swordfish"),
+            "{path}: {answer}"
+        );
+    }
     runtime.block_on(system.terminate());
 }
 

@@ -248,6 +248,29 @@ async fn met_01_gauges_are_what_is_so(system: &TestSystem) {
     scrape.expect("supervise_restart_budget_used_ratio{actor=\"Clerk\"}", 0.0);
 }
 
+#[actor]
+#[supervise(one_for_one(max_retries = 10, within = "60s"), on(Boom) = Restart(max_retries = 2, within = "60s"), on(_) = Stop)]
+struct Kiosk;
+
+#[actor]
+impl Kiosk {
+    #[handler]
+    fn clerk(&mut self, ctx: &mut Context<Self>) -> Result<ClerkRef, SpawnError> {
+        ctx.spawn("clerk", || Clerk)
+    }
+}
+
+/// The budget is that of the strategy or of a rule, whichever is used up more. Rule 7.11.
+#[supervise::test]
+async fn con_29_a_limit_of_a_rule_is_in_the_budget(system: &TestSystem) {
+    let (exporter, mut meter) = (Exporter::new(), Metrics::of(system).by_hand());
+    let clerk = system.spawn("kiosk", || Kiosk).unwrap().clerk().await.unwrap();
+    system.allow_failures();
+    clerk.spill().tell().unwrap();
+    system.settle().await;
+    exporter.look(&mut meter).expect("supervise_restart_budget_used_ratio{actor=\"Clerk\"}", 0.5);
+}
+
 /// Rule 24.3.
 #[supervise::test]
 async fn met_02_failures_have_their_rule_and_outcome_and_dead_letters_their_reason(system: &TestSystem) {

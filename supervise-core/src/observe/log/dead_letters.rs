@@ -6,7 +6,7 @@ use std::fmt::{self, Display, Formatter};
 
 use tracing::{debug, info, warn};
 
-use super::Chain;
+use super::{Chain, InWords};
 use crate::base::TARGET;
 use crate::observe::dead_letter::{DeadLetter, GivenUp};
 use crate::observe::thinned::{MOST_LINES, MissedLetters, OF_DEAD_LETTERS};
@@ -31,8 +31,8 @@ pub(in crate::observe) fn quiet_dead_letter(letter: &DeadLetter) {
 pub(in crate::observe) fn dead_letters_pause() {
     info!(
         target: TARGET,
-        "{MOST_LINES} dead letters within {OF_DEAD_LETTERS:?}: for the rest of this time, further dead letters are counted and \
-         logged at debug level only"
+        "{MOST_LINES} dead letters within {}: further ones in this time are counted and logged at debug level only",
+        InWords(OF_DEAD_LETTERS)
     );
 }
 

@@ -5,7 +5,7 @@ mod waiting;
 use supervise_core::{DeadLetterReason, During, NodeState, Outcome};
 
 use super::super::cards::Kind;
-use super::super::sight::{Budget, Endless, Loss, Takes};
+use super::super::sight::{Budget, Counts, Endless, Loss, Takes};
 use super::super::text::text;
 use super::super::wish::Wish;
 use super::*;
@@ -60,6 +60,8 @@ fn decision(child: &str, key: u64, outcome: Outcome) -> Decision {
     Decision {
         key,
         child: child.to_owned(),
+        child_type: "shop::Actor",
+        supervisor_type: "shop::Desk",
         supervisor: child.rsplit_once('/').map_or("/", |(above, _)| above).to_owned(),
         text: "refused".to_owned(),
         during: None,

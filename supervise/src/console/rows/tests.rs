@@ -118,7 +118,9 @@ fn con_25_a_view_has_room_for_64_kib() {
     let decision = Decision {
         key: 1,
         child: long.clone(),
+        child_type: "T",
         supervisor: long.clone(),
+        supervisor_type: "T",
         text: long.clone(),
         during: None,
         rule: None,

@@ -20,7 +20,7 @@ type Refused = (StatusCode, &'static str);
 
 pub(super) async fn answer<B: http_body::Body>(actions: &Actions, request: Request<B>) -> Response<Body> {
     let done = perform(actions, request).await;
-    let (status, text) = done.err().unwrap_or((StatusCode::ACCEPTED, "It is asked for.\n"));
+    let (status, text) = done.err().unwrap_or((StatusCode::ACCEPTED, "Requested.\n"));
     let mut response = plain(status, text);
     let hint = match status {
         StatusCode::UNAUTHORIZED => Some((WWW_AUTHENTICATE, "Bearer")),
@@ -35,7 +35,7 @@ pub(super) async fn answer<B: http_body::Body>(actions: &Actions, request: Reque
 
 async fn perform<B: http_body::Body>(actions: &Actions, request: Request<B>) -> Result<(), Refused> {
     if request.method() != Method::POST {
-        return Err((StatusCode::METHOD_NOT_ALLOWED, "Actions are asked for by POST.\n"));
+        return Err((StatusCode::METHOD_NOT_ALLOWED, "Actions need POST.\n"));
     }
     let (head, body) = request.into_parts();
     let host = head.uri.authority().map(http::uri::Authority::as_str);
@@ -51,7 +51,7 @@ async fn perform<B: http_body::Body>(actions: &Actions, request: Request<B>) -> 
             (StatusCode::CONFLICT, "The actor is a temporary child, which never restarts.\n")
         }
         InterventionRefused::NotWaiting => (StatusCode::CONFLICT, "The actor does not wait for a restart.\n"),
-        _ => (StatusCode::CONFLICT, "The actor has changed since it was looked at. Look again.\n"),
+        _ => (StatusCode::CONFLICT, "The actor has changed since you saw it. Look again, then retry.\n"),
     })
 }
 
@@ -67,7 +67,7 @@ fn admit<'a>(headers: &HeaderMap, host: Option<&str>, actions: &'a Actions) -> R
     let origin = only(headers, &ORIGIN)
         .and_then(|origin| origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://")));
     if !origin.zip(host).is_some_and(|(origin, host)| origin.eq_ignore_ascii_case(host)) {
-        return Err((StatusCode::FORBIDDEN, "The header Origin must name this address.\n"));
+        return Err((StatusCode::FORBIDDEN, "The Origin header must match this address.\n"));
     }
     let content = only(headers, &CONTENT_TYPE).and_then(|content| content.split(';').next());
     if !content.is_some_and(|content| content.trim().eq_ignore_ascii_case("application/json")) {

@@ -12,7 +12,7 @@ use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 use tokio::sync::watch;
 
-use super::super::outlet::{Outlet, Page};
+use super::super::outlet::{Latest, MOST_TEXTS, Outlet, Page, Refused};
 use super::super::running::Shared;
 use super::super::wish::Wish;
 
@@ -38,17 +38,29 @@ struct Views {
 struct Reader {
     /// Dropped with its last reader.
     _outlet: Arc<Outlet>,
-    latest: watch::Receiver<Option<Arc<Page>>>,
+    latest: watch::Receiver<Latest>,
 }
 
 impl Reader {
-    fn new(shared: &Shared, wish: Wish) -> Self {
-        let outlet = shared.outlet(wish);
+    fn new(shared: &Shared, wish: Wish) -> Result<Self, Refused> {
+        let outlet = shared.outlet(wish)?;
         let mut latest = outlet.latest.subscribe();
         latest.mark_changed();
-        Self { _outlet: outlet, latest }
+        Ok(Self { _outlet: outlet, latest })
     }
 }
+
+/// Why a reader is refused, in words.
+fn refusal(refused: Refused) -> String {
+    match refused {
+        Refused::TooManyTexts => {
+            format!("Too many texts are asked for: {MOST_TEXTS} different ones are made at a time. Ask again.\n")
+        }
+        Refused::Stopped => STOPPED.to_owned(),
+    }
+}
+
+const STOPPED: &str = "The console was stopped.\n";
 
 type NextView = Pin<Box<dyn Future<Output = Option<(Arc<Page>, Reader)>> + Send>>;
 
@@ -57,28 +69,29 @@ impl Body {
         Self(Content::Whole(Some(content.into())))
     }
 
-    /// `None`: there are too many readers.
-    pub(super) fn views(shared: &Arc<Shared>, wish: Wish, is_stream: bool) -> Option<Self> {
+    /// If the reader is refused, returns the reason.
+    pub(super) fn views(shared: &Arc<Shared>, wish: Wish, is_stream: bool) -> Result<Self, String> {
         let views = Views::new(shared, wish, is_stream)?;
-        Some(Self(Content::Views(Box::new(views))))
+        Ok(Self(Content::Views(Box::new(views))))
     }
 }
 
-/// The text for a reader. `None`: the console has ended.
-///
-/// It does not count as a stream, because it is one page, and readers with the same wish share it.
-pub(super) async fn text_page(shared: &Arc<Shared>, wish: Wish) -> Option<Arc<Page>> {
-    let (page, _) = after(Reader::new(shared, wish)).await?;
-    Some(page)
+/// The text for a reader, or the reason why there is none. It does not count as a stream. Readers with the same wish share it.
+pub(super) async fn text_page(shared: &Arc<Shared>, wish: Wish) -> Result<Arc<Page>, String> {
+    let reader = Reader::new(shared, wish).map_err(refusal)?;
+    let (page, _) = after(reader).await.ok_or(STOPPED)?;
+    Ok(page)
 }
 
 fn after(mut reader: Reader) -> NextView {
     Box::pin(async move {
         loop {
             reader.latest.changed().await.ok()?;
-            let page = reader.latest.borrow_and_update().clone();
-            if let Some(page) = page {
-                return Some((page, reader));
+            let latest = reader.latest.borrow_and_update().clone();
+            match latest {
+                Latest::Nothing => {}
+                Latest::Page(page) => return Some((page, reader)),
+                Latest::Stopped => return None,
             }
         }
     })
@@ -91,13 +104,15 @@ impl Drop for Views {
 }
 
 impl Views {
-    /// `None`: there are too many readers.
-    fn new(shared: &Arc<Shared>, wish: Wish, is_stream: bool) -> Option<Self> {
+    fn new(shared: &Arc<Shared>, wish: Wish, is_stream: bool) -> Result<Self, String> {
         let one_more = |streams| (streams < MOST_STREAMS).then_some(streams + 1);
-        shared.streams.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).ok()?;
+        let taken = shared.streams.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more);
+        taken
+            .map_err(|_| format!("Too many pages are open: {MOST_STREAMS} are served at a time. Close one.\n"))?;
+        // From here on, dropping it gives its place back.
         let mut views = Self { shared: Arc::clone(shared), next: None, is_stream };
-        views.next = Some(after(Reader::new(shared, wish)));
-        Some(views)
+        views.next = Some(after(Reader::new(shared, wish).map_err(refusal)?));
+        Ok(views)
     }
 
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {

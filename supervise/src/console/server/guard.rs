@@ -30,7 +30,7 @@ impl Refused {
                 "This host name is not allowed. Use an IP address or localhost, or allow the name with \
                  `Console::allow_host`.\n"
             }
-            Self::OtherSite => "A page of another site asked for this. Open the address itself.\n",
+            Self::OtherSite => "This request came from a page of another site. Open this address directly.\n",
         }
     }
 }

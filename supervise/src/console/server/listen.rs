@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::pin::Pin;
 use std::time::Duration;
 
-use http::StatusCode;
+use http::{Method, Request, StatusCode};
 use hyper::server::conn::http1;
 use hyper::service::{Service as _, service_fn};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -20,6 +20,9 @@ use super::{Service, plain};
 const CONNECTIONS: usize = 64;
 /// How long the head of a request, and then its body, may take to arrive, and how long a connection is kept for the next one.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// If a look takes longer than that.
+const LOOKS_LONG: &str =
+    "Looking takes longer than 5 s now: the system is large or the machine is busy. Ask again.\n";
 /// The largest head of a request.
 const HEAD: usize = 16 * 1_024;
 /// How long to wait when the process has no file descriptor left for a connection.
@@ -132,10 +135,13 @@ async fn connection<S>(socket: Io<S>, service: Service) -> hyper::Result<()>
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
-    // The answer waits only for the body of the request.
-    let answer = service_fn(async |request| {
-        let answer = timeout(PATIENCE, service.call(request)).await;
-        answer.unwrap_or_else(|_| Ok(plain(StatusCode::REQUEST_TIMEOUT, "The body did not arrive in time.\n")))
+    // An action waits for the body of its request, and a text for a look.
+    let answer = service_fn(async |request: Request<_>| {
+        let (status, late) = match *request.method() {
+            Method::POST => (StatusCode::REQUEST_TIMEOUT, "The body did not arrive in time.\n"),
+            _ => (StatusCode::SERVICE_UNAVAILABLE, LOOKS_LONG),
+        };
+        timeout(PATIENCE, service.call(request)).await.unwrap_or_else(|_| Ok(plain(status, late)))
     });
     http1::Builder::new()
         .timer(Clock)
@@ -277,6 +283,27 @@ mod tests {
         }
         assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
         assert_eq!(began.elapsed(), Duration::ZERO, "it waited until the others were given up");
+        system.terminate().await;
+    }
+
+    /// A text waits for a look, and no body is missing then.
+    #[tokio::test(start_paused = true)]
+    async fn a_text_that_takes_long_is_refused_with_the_reason() {
+        let system = supervise_core::ActorSystem::new("shop");
+        let service = Service::new(super::super::super::running::Shared::idle(&system));
+        let (mut client, ours) = duplex(4 * 1_024);
+        let asking = async move {
+            client
+                .write_all(b"GET /text HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+                .await
+                .expect("room");
+            let mut answer = String::new();
+            client.read_to_string(&mut answer).await.expect("text");
+            answer
+        };
+        let (ended, answer) = tokio::join!(connection(Io::new(ours), service), asking);
+        ended.expect("it is answered");
+        assert!(answer.starts_with("HTTP/1.1 503 ") && answer.ends_with(LOOKS_LONG), "{answer}");
         system.terminate().await;
     }
 

@@ -73,7 +73,10 @@ impl Service {
         if let Some(wish) = text {
             let shared = Arc::clone(shared);
             return Box::pin(async move {
-                let Some(page) = text_page(&shared, wish).await else { return Ok(ended()) };
+                let page = match text_page(&shared, wish).await {
+                    Ok(page) => page,
+                    Err(why) => return Ok(unavailable(why)),
+                };
                 let status = if page.is_found { StatusCode::OK } else { StatusCode::NOT_FOUND };
                 Ok(response(status, TEXT, Body::whole(page.content.clone())))
             });
@@ -91,22 +94,26 @@ impl Service {
             return plain(StatusCode::NOT_FOUND, "There is nothing here. Try / or /text.\n");
         }
         if request.method() != Method::GET && request.method() != Method::HEAD {
-            let mut refusal = plain(StatusCode::METHOD_NOT_ALLOWED, "Only GET is answered here.\n");
+            let mut refusal = plain(StatusCode::METHOD_NOT_ALLOWED, "Only GET is allowed here.\n");
             refusal.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
             return refusal;
         }
         if is_text && request.uri().query().is_some() {
-            return plain(StatusCode::BAD_REQUEST, "The text takes no query. One actor: /text/user\n");
+            return plain(
+                StatusCode::BAD_REQUEST,
+                "/text takes no query. For one actor, ask for /text/user/NAME.\n",
+            );
         }
         if is_text && path.strip_prefix("/text").and_then(Wish::of_text).is_none() {
-            let text = "This is not the path of an actor: it is longer than 2048 bytes or not UTF-8.\n";
+            let text =
+                "This is not the path of an actor: it is longer than 2048 bytes, badly encoded, or not UTF-8.\n";
             return plain(StatusCode::BAD_REQUEST, text);
         }
         self.shared.asked();
         let views = |content, is_stream| {
             let wish = Wish::of(request.uri().query().unwrap_or_default());
             let views = Body::views(&self.shared, wish, is_stream);
-            views.map_or_else(too_many, |views| response(StatusCode::OK, content, views))
+            views.map_or_else(unavailable, |views| response(StatusCode::OK, content, views))
         };
         match path {
             _ if is_text => response(StatusCode::OK, TEXT, Body::whole("")),
@@ -121,13 +128,8 @@ impl Service {
     }
 }
 
-fn too_many() -> Response<Body> {
-    let text = "Too many pages are open: 16 are served at a time. Close one.\n";
-    plain(StatusCode::SERVICE_UNAVAILABLE, text)
-}
-
-fn ended() -> Response<Body> {
-    plain(StatusCode::SERVICE_UNAVAILABLE, "The console has ended.\n")
+fn unavailable(why: String) -> Response<Body> {
+    response(StatusCode::SERVICE_UNAVAILABLE, TEXT, Body::whole(why))
 }
 
 fn plain(status: StatusCode, text: &'static str) -> Response<Body> {
@@ -143,6 +145,8 @@ fn response(status: StatusCode, content: &'static str, body: Body) -> Response<B
         (CACHE_CONTROL, "no-store"),
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (REFERRER_POLICY, "no-referrer"),
+        // A proxy that gathers answers would hold the views of a stream back.
+        (HeaderName::from_static("x-accel-buffering"), "no"),
         (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
         (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
     ] {
@@ -221,6 +225,56 @@ mod tests {
             assert_eq!(answer.status(), status, "{host}{path}");
             assert!(answer.headers().contains_key(CONTENT_SECURITY_POLICY), "{host}{path}");
         }
+        system.terminate().await;
+    }
+
+    fn asked(path: &str) -> Request<String> {
+        Request::get(path).header("host", "localhost").body(String::new()).expect("a request")
+    }
+
+    async fn is_pending(answer: &mut Answering) -> bool {
+        std::future::poll_fn(|cx| Poll::Ready(answer.as_mut().poll(cx).is_pending())).await
+    }
+
+    /// Each text that is asked for costs work in every look. Rule 22.4.
+    #[tokio::test]
+    async fn con_18_a_bounded_number_of_texts_is_made_at_a_time() {
+        let system = supervise_core::ActorSystem::new("shop");
+        let mut service = Service::new(Shared::idle(&system));
+        let mut waiting: Vec<_> = (0..16).map(|n| service.call(asked(&format!("/text/user/a{n}")))).collect();
+        for answer in &mut waiting {
+            assert!(is_pending(answer).await);
+        }
+        assert!(is_pending(&mut service.call(asked("/text/user/a3"))).await, "readers of the same text share it");
+        let more = tokio::time::timeout(std::time::Duration::from_secs(10), service.call(asked("/text/user/a16")));
+        assert_eq!(more.await.expect("it is refused").expect("it never fails").status(), 503);
+        drop(waiting);
+        assert!(is_pending(&mut service.call(asked("/text/user/a16"))).await, "there is room again");
+        system.terminate().await;
+    }
+
+    /// No reader waits for a view that will never come. Rule 22.4.
+    #[tokio::test]
+    async fn con_26_a_stopped_console_says_so() {
+        let system = supervise_core::ActorSystem::new("shop");
+        let running = Console::of(&system).start().expect("a thread");
+        let mut service = running.clone().into_service();
+        let mut stream = service.call(asked("/events")).await.expect("it never fails").into_body();
+        running.stop();
+        let soon = std::time::Duration::from_secs(20);
+        let rest = async {
+            while let Some(frame) =
+                std::future::poll_fn(|cx| http_body::Body::poll_frame(Pin::new(&mut stream), cx)).await
+            {
+                frame.expect("it never fails");
+            }
+        };
+        tokio::time::timeout(soon, rest).await.expect("the stream ends");
+        for path in ["/text", "/text/user", "/snapshot.json", "/events"] {
+            let answer = tokio::time::timeout(soon, service.call(asked(path))).await.expect("it is answered");
+            assert_eq!(answer.expect("it never fails").status(), 503, "{path}");
+        }
+        assert!(!system.has_terminated());
         system.terminate().await;
     }
 }

@@ -4,18 +4,19 @@
 
 use std::time::Duration;
 
-use super::super::cards::{Kind, Moment};
+use super::super::cards::{Kind, Moment, at_limit, used};
 use super::super::collector::View;
 use super::super::detail::{Above, Detail, Policy, Waiting};
+use super::super::past::fallen;
 use super::super::rows::Row;
-use super::super::sight::{Budget, Decision, Takes, Time};
-use super::super::words::{Count, Rate, Span, count, outcome, short_type, so_many, state};
-use super::{FAILURES, Lines, lasts, seen, system_at, when};
+use super::super::sight::Time;
+use super::super::words::{Count, Span, count, short_type, so_many, state};
+use super::{ENDED, FAILURES, LAST, Lines, failures, seen, since_and_why, system_at};
 
 /// How many rules of a table are shown.
 const RULES: usize = 40;
 
-/// What a look found of the actor at `path`. `None`: it found no actor there.
+/// What a look found of the actor at `path`. `detail` is `None` if no actor is there.
 pub(in super::super) fn actor(
     system: &str,
     view: &View,
@@ -32,7 +33,7 @@ pub(in super::super) fn actor(
         out.fill("", "    ", &format!("{path}  {}", short_type(actor_type)));
         out.fill("    ", "    ", &does(&detail.row, view.now));
     } else {
-        out.fill("", "  ", &format!("No actor is at {path}."));
+        out.fill("", "  ", &format!("There is no actor at {path}."));
         if path != "/user" && !path.starts_with("/user/") {
             out.fill("", "  ", "The actors of the program are below /user.");
         }
@@ -41,53 +42,36 @@ pub(in super::super) fn actor(
     if let Some(detail) = detail {
         facts(&mut out, view.now, detail);
     }
-    failures(&mut out, "Ended in the last hour, for a failure:", view, &view.ends, path);
-    failures(&mut out, "Last failures:", view, &view.failures, path);
+    failures(&mut out, ENDED, view, &view.ends, Some(path));
+    failures(&mut out, LAST, view, &view.failures, Some(path));
     out.0
 }
 
-/// The cards about an actor, and about a branch below it that is down.
+/// The cards about an actor, and those of this actor and of branches right below it that are down.
 fn cards(out: &mut Lines, view: &View, path: &str) {
-    for card in &view.cards {
-        let is_its_branch =
-            || card.kind == Kind::BranchDown && card.path.rsplit_once('/').is_some_and(|(above, _)| above == path);
-        let whom = match &*card.path {
-            own if own == path => "",
-            branch if is_its_branch() => branch,
-            _ => continue,
-        };
-        let colon = if whom.is_empty() { "" } else { ", " };
-        out.fill("    ", "    ", &format!("{}{colon}{whom}: {}", card.title(), card.tell(view.now)));
-        if let Some(since) = card.since {
-            out.fill("    ", "    ", &lasts(view, since));
-        }
-        if let Some(cause) = &card.cause {
-            out.fill("    ", "    ", &format!("Why: {cause}"));
-        }
+    let own = view.cards.iter().filter(|card| card.path == path && card.kind != Kind::BranchDown);
+    let is_its = |down: &str| down == path || down.rsplit_once('/').is_some_and(|(above, _)| above == path);
+    let falls = view.falls.iter().rev().filter(|fall| fall.is_harm() && is_its(fall.down())).take(FAILURES);
+    for card in own.cloned().chain(falls.map(fallen)) {
+        let whom = if card.path == path { String::new() } else { format!(", {}", card.path) };
+        out.fill("    ", "    ", &format!("{}{whom}: {}", card.title(), card.tell(view.now)));
+        since_and_why(out, view, &card);
     }
 }
 
 /// What else is known of an actor that runs.
 fn facts(out: &mut Lines, now: Time, detail: &Detail) {
-    let Detail { row, capacity, pushed, last_handler, above, decides, matched, waits_for, below, askers, .. } =
-        detail;
+    let Detail { row, capacity, last_handler, above, decides, matched, waits_for, below, askers, .. } = detail;
     out.blank();
     let oldest = row.oldest.map_or_else(String::new, |oldest| format!(", the oldest for about {}", Span(oldest)));
     let room = capacity.map_or_else(|| "no bound".to_owned(), |room| format!("room for {}", count(room)));
     let stash = if row.stashed > 0 { format!("; {} stashed", count(row.stashed)) } else { String::new() };
     let waiting = if row.waiting == 1 { "waits" } else { "wait" };
     out.fact("Mailbox", &format!("{} {waiting}{oldest}; {room}{stash}", so_many(row.waiting, "message")));
-    let rate = row.per_second.map_or_else(String::new, |rate| format!(", {} per s", Rate(rate)));
-    let last = match last_handler {
-        Some(handler) => format!("; the last in `{handler}`"),
-        None if row.restarts > 0 => "; nothing since its restart".to_owned(),
-        None => String::new(),
-    };
-    let handled = u64::from(*pushed).saturating_sub(row.waiting);
-    out.fact("Handled", &format!("{}{rate}{last}", so_many(handled, "message")));
+    out.fact("Last in", &last_in(*last_handler, row));
     out.fact("Restarts", &Count(row.restarts).to_string());
-    if let Some(budget) = row.budget {
-        out.fact("Limit", &limit(budget));
+    if let (Some(budget), Some(supervisor)) = (row.budget, above.first()) {
+        out.fact("Limit", &format!("{}. At the limit, {}.", used(budget, &supervisor.path), at_limit(budget)));
     }
     if let Some(anew) = row.budget.and_then(Moment::of) {
         out.fact("", &anew.tell(now));
@@ -103,7 +87,7 @@ fn facts(out: &mut Lines, now: Time, detail: &Detail) {
         policy(out, &format!("{} decides about it:", nearest.path), &nearest.decides, *matched);
         if !farther.is_empty() {
             out.blank();
-            out.fill("", "", "If that escalates, these decide, by their last rule:");
+            out.fill("", "", "If it is escalated, these decide next (last rule of each):");
         }
         for Above { path, decides } in farther {
             let rule = decides.rules.last().unwrap_or(&decides.strategy);
@@ -112,6 +96,15 @@ fn facts(out: &mut Lines, now: Time, detail: &Detail) {
     }
     if actors > 0 {
         policy(out, "It decides about its children:", decides, None);
+    }
+}
+
+/// The handler that it entered last.
+fn last_in(handler: Option<&str>, row: &Row) -> String {
+    match handler {
+        Some(handler) => format!("`{handler}`"),
+        None if row.restarts > 0 => "no handler since its restart".to_owned(),
+        None => "no handler yet".to_owned(),
     }
 }
 
@@ -128,22 +121,12 @@ fn does(row: &Row, now: Time) -> String {
         ("running", Some(handler), None) => format!("In `{handler}`{long}."),
         ("running", None, _) if row.waiting == 0 => "Running; no message waits.".to_owned(),
         ("running", None, _) => "Running.".to_owned(),
-        (state, ..) => format!("It is {state}{long}."),
+        ("failed", ..) => "It has failed.".to_owned(),
+        ("unknown", ..) => "Its state is unknown.".to_owned(),
+        (state, ..) if row.since.is_some() => format!("It has been {state}{long}."),
+        (state, ..) => format!("It is {state}."),
     };
     ill + &what
-}
-
-/// `2 of 5 restarts in 1 min used, by rule io::Error. At the limit, it stops.`
-fn limit(budget: Budget) -> String {
-    let Budget { used, of, within, takes, rule, .. } = budget;
-    let within = within.map_or_else(String::new, |within| format!(" in {}", Span(within)));
-    let rule = rule.map_or_else(String::new, |rule| format!(", by rule `{rule}`"));
-    let then = match takes {
-        Takes::Supervisor => "its supervisor fails",
-        Takes::Siblings { .. } => "it stops, and siblings with it",
-        Takes::Nobody => "it stops",
-    };
-    format!("{used} of {of} restarts{within} used{rule}. At the limit, {then}.")
 }
 
 fn waiting_list<'a>(
@@ -169,24 +152,5 @@ fn policy(out: &mut Lines, title: &str, policy: &Policy, matched: Option<usize>)
     for (at, rule) in policy.rules.iter().take(RULES).enumerate() {
         let decided = if matched == Some(at) { "   (decided the last failure)" } else { "" };
         out.fill("  ", "      ", &format!("{}  {rule}{decided}", at + 1));
-    }
-}
-
-/// The failures of one actor, the newest one first.
-fn failures(out: &mut Lines, title: &str, view: &View, failures: &[(Time, Decision)], path: &str) {
-    let mut own = failures.iter().rev().filter(|(_, decision)| decision.child == path).take(FAILURES).peekable();
-    if own.peek().is_some() {
-        out.blank();
-        out.fill("", "", title);
-    }
-    for (at, decision) in own {
-        let during = decision.during.map_or_else(String::new, |during| format!(" in `{during}`"));
-        let rule = decision.rule.map_or_else(String::new, |rule| format!(", rule `{rule}`"));
-        let text = if decision.text.is_empty() { String::new() } else { format!(": {}", decision.text) };
-        let used = decision.used.map_or_else(String::new, |(used, of)| format!(", {used} of {of} used"));
-        let end = outcome(decision.outcome);
-        let line =
-            format!("{} failed{during}{text}; {end}{rule} of {}{used}", when(view, *at), decision.supervisor);
-        out.fill("  ", "      ", &line);
     }
 }

@@ -10,6 +10,7 @@ fn con_12_near_its_limit_says_what_comes_then() {
         used,
         of,
         within: Some(secs(60)),
+        counts: Counts::Own,
         takes: if escalates { Takes::Supervisor } else { Takes::Nobody },
         rule: None,
         anew_at: None,
@@ -30,8 +31,8 @@ fn con_12_near_its_limit_says_what_comes_then() {
     assert_eq!(
         says(budget(4, 5, true)),
         said(
-            "4 of 5 restarts in 1 min used. One restart is left; the failure after it fails /user, and / decides about \
-             that. No other actor is below /user."
+            "4 of 5 restarts in 1 min used. One restart is left; after that, one more failure makes /user fail, and \
+             / decides. No other actor is below /user."
         )
     );
     let anew = Budget { anew_at: Some(secs(9)), ..budget(5, 5, false) };
@@ -43,7 +44,7 @@ fn con_12_near_its_limit_says_what_comes_then() {
         said("5 of 5 restarts used. The next failure stops it. The oldest restart stops counting in 9 s.")
     );
     let life = Budget { within: None, ..budget(5, 5, false) };
-    assert_eq!(says(life), said("5 of 5 restarts of its life used. The next failure stops it."));
+    assert_eq!(says(life), said("5 of 5 restarts in its life used. The next failure stops it."));
     let slides = Budget { slides: true, ..anew };
     assert_eq!(says(slides), said(&format!("{full} The oldest restart stops counting in 9 s.")));
 }
@@ -61,7 +62,7 @@ fn con_11_con_13_a_restart_loop_shows_the_rule_and_the_countdown() {
     assert_eq!(kinds(&view), [(Kind::RestartLoop, "/user/gateway")]);
     assert_eq!(
         view.cards[0].tell(view.now),
-        "Failed 3 times in 40 s. /user decides, rule `io::Error`: restart at once. The last one was 1 s ago."
+        "Failed 3 times within 40 s. /user decides, rule `io::Error`: restart at once. The last one was 1 s ago."
     );
     assert_eq!(view.cards[0].cause.as_deref(), Some("refused"));
     let endless = |delays| Sight { endless: Some(Endless { delays }), ..at(2, "gateway", 7) };
@@ -77,7 +78,10 @@ fn con_11_con_13_a_restart_loop_shows_the_rule_and_the_countdown() {
     let waits = |delays| Sight { state: NodeState::Failed, due: Some(secs(700)), ..endless(delays) };
     let says = |collector: &mut Collector, delays| {
         let view = look(collector, 410, &[waits(delays)]);
-        view.cards[0].tell(view.now).split_once("It is failure 3 in a row. ").map(|(_, end)| end.to_owned())
+        view.cards[0]
+            .tell(view.now)
+            .split_once("That was its 3rd failure in a row. ")
+            .map(|(_, end)| end.to_owned())
     };
     let next = "The next try comes in 4 min 50 s.";
     assert_eq!(says(&mut collector, false).as_deref(), Some(next), "the delay depends on the instance");
@@ -91,7 +95,7 @@ fn con_15_an_escalation_shows_origin_supervisors_and_end() {
     let mut collector = Collector::default();
     failed(&mut collector, 1, decision("/user/pay/gateway/line", 7, Outcome::Escalated));
     let view = look(&mut collector, 2, &[]);
-    assert!(view.cards[0].says.contains("/user/pay/gateway failed with it"), "{:?}", view.cards);
+    assert!(view.cards[0].says.contains("/user/pay/gateway failed too"), "{:?}", view.cards);
     failed(&mut collector, 3, decision("/user/other", 9, restarting()));
     failed(&mut collector, 3, decision("/user/pay/gateway", 8, Outcome::LimitEscalated));
     failed(&mut collector, 3, decision("/user/pay", 6, Outcome::LimitReached { children: 1 }));
@@ -176,7 +180,9 @@ fn con_18_a_hundred_thousand_failures_leave_a_bounded_memory() {
     let kept = (collector.failures.len(), collector.history.failures.len(), collector.history.falls.len());
     assert_eq!(kept, (4_096, 512, 64));
     assert_eq!((collector.history.losing.len(), view.missed, view.failures.len()), (256, 7, 60));
-    assert!(view.cards.len() <= MOST_CARDS && view.cards.len() + view.more_cards == 65);
+    let down: Vec<_> = view.cards.iter().map(|card| (card.kind, card.actors)).collect();
+    assert_eq!(down, [(Kind::BranchDown, 32), (Kind::BranchDown, 32), (Kind::MessagesLost, 256)]);
+    assert_eq!((view.down, view.more_cards), (64, 0));
     assert!(super::super::super::json::json("shop", &view, &Listing::default()).len() < 64 * 1_024);
 }
 
@@ -187,6 +193,7 @@ fn con_12_the_card_of_a_restart_loop_says_that_the_limit_is_near() {
         used,
         of: 5,
         within: None,
+        counts: Counts::Own,
         takes: Takes::Nobody,
         rule: None,
         anew_at: None,
@@ -207,7 +214,16 @@ fn con_12_the_card_of_a_restart_loop_says_that_the_limit_is_near() {
 /// CON-12: a card that tells of a limit says who else goes when it is reached.
 #[test]
 fn con_12_a_limit_says_who_goes_along() {
-    let budget = |takes| Budget { used: 4, of: 5, within: None, takes, rule: None, anew_at: None, slides: false };
+    let budget = |takes| Budget {
+        used: 4,
+        of: 5,
+        within: None,
+        counts: Counts::Own,
+        takes,
+        rule: None,
+        anew_at: None,
+        slides: false,
+    };
     let says = |takes, siblings: usize| {
         let near = Sight { budget: Some(budget(takes)), ..at(3, "smtp", 7) };
         let names = ["imap", "pop", "spool", "queue", "relay", "filter", "seal"];
@@ -217,20 +233,18 @@ fn con_12_a_limit_says_who_goes_along() {
         actors.extend([at(4, "deep", 30), at(2, "other", 40), at(3, "below", 41)]);
         let view = look(&mut Collector::default(), 0, &actors);
         let [card] = &view.cards[..] else { panic!("{:?}", view.cards) };
-        card.says.split_once("the failure after it ").expect("what follows").1.to_owned()
+        card.says.split_once("one more failure ").expect("what follows").1.to_owned()
     };
-    let fails = "fails /user/mail, and /user decides about that.";
+    let fails = "makes /user/mail fail, and /user decides.";
     assert_eq!(
         says(Takes::Supervisor, 1),
-        format!(
-            "{fails} Below /user/mail are 4 other actors, which go with it unless it is resumed: imap and 3 more."
-        )
+        format!("{fails} Unless /user/mail is resumed, the 4 other actors below it go too: imap and 3 more.")
     );
     assert_eq!(
         says(Takes::Supervisor, 7),
         format!(
-            "{fails} Below /user/mail are 10 other actors, which go with it unless it is resumed: imap, pop, spool, queue, \
-             relay and 5 more."
+            "{fails} Unless /user/mail is resumed, the 10 other actors below it go too: imap, pop, spool, queue, relay and 5 \
+             more."
         )
     );
     assert_eq!(says(Takes::Nobody, 7), "stops it. With it go the actors below it: line, log.");
@@ -263,8 +277,8 @@ fn con_27_the_text_names_the_handler_and_the_rule_of_what_ended() {
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         words.contains(
-            "Ended in the last hour, for a failure: 49 min 50 s ago /user/office/reports: stopped at its limit by \
-             /user/office, rule `io::Error`, when it failed in `track`: refused"
+            "Ended by a failure in the last hour: 49 min 50 s ago /user/office/reports failed in `track`: refused; stopped \
+             at its limit, rule `io::Error` of /user/office, 5 of 5 used"
         ),
         "{text}"
     );
@@ -303,10 +317,10 @@ fn con_11_a_card_does_not_mix_two_failures() {
         look(collector, seconds, &[waits]).cards[0].tell(secs(seconds))
     };
     let text = says(&mut collector, 220, 7, 240);
-    assert!(text.contains("It is failure 7 in a row. The next try comes in 20 s."), "{text}");
+    assert!(text.contains("That was its 7th failure in a row. The next try comes in 20 s."), "{text}");
     // The eighth failure has happened, and its event was not read yet.
     let text = says(&mut collector, 239, 8, 269);
-    assert!(text.contains("It is failure 7 in a row. The next try comes in 1 s."), "{text}");
+    assert!(text.contains("That was its 7th failure in a row. The next try comes in 1 s."), "{text}");
 }
 
 /// CON-12: no alarm about a limit that the actor cannot reach, because it fails too rarely.
@@ -319,13 +333,13 @@ fn con_12_an_actor_that_fails_too_rarely_to_reach_its_limit_is_not_near_it() {
             failed(&mut collector, seconds, decision("/user/smtp", 7, Outcome::Resumed));
         }
         let (within, anew_at) = (Some(secs(60)), Some(secs(anew_at)));
-        let takes = Takes::Supervisor;
-        let budget = Budget { used: 4, of: 5, within, takes, rule: None, anew_at, slides };
+        let (counts, takes) = (Counts::Own, Takes::Supervisor);
+        let budget = Budget { used: 4, of: 5, within, counts, takes, rule: None, anew_at, slides };
         let view = look(&mut collector, 101, &[Sight { budget: Some(budget), ..at(2, "smtp", 7) }]);
         view.cards.iter().map(|card| (card.kind, card.tell(view.now))).collect::<Vec<_>>()
     };
-    let near = "4 of 5 restarts in 1 min used. One restart is left; the failure after it fails /user, and / decides about \
-                that. No other actor is below /user. The count starts anew in ";
+    let near = "4 of 5 restarts in 1 min used. One restart is left; after that, one more failure makes /user fail, and / \
+                decides. No other actor is below /user. The count starts anew in ";
     assert_eq!(cards(10, false, 120), [(Kind::NearLimit, format!("{near}19 s."))]);
     assert_eq!(cards(10, false, 119), []);
     assert_eq!(
@@ -338,12 +352,13 @@ fn con_12_an_actor_that_fails_too_rarely_to_reach_its_limit_is_not_near_it() {
     let mut collector = Collector::default();
     (80..=100).step_by(10).for_each(|at| failed(&mut collector, at, decision("/user/smtp", 7, restarting())));
     let (within, anew_at) = (Some(secs(60)), Some(secs(110)));
-    let budget = Budget { used: 4, of: 5, within, takes: Takes::Nobody, rule: None, anew_at, slides: false };
+    let (counts, takes) = (Counts::Own, Takes::Nobody);
+    let budget = Budget { used: 4, of: 5, within, counts, takes, rule: None, anew_at, slides: false };
     let view = look(&mut collector, 101, &[Sight { budget: Some(budget), ..at(2, "smtp", 7) }]);
     let [card] = &view.cards[..] else { panic!("{:?}", view.cards) };
     assert_eq!((card.title().as_str(), card.near_limit), ("Restart loop", false));
     let said = card.tell(view.now);
-    let end = "4 of 5 restarts in 1 min used. At its present pace it does not reach the limit, which would stop it. The last one \
+    let end = "4 of 5 restarts in 1 min used. At this pace it will not reach the limit, where it would be stopped. The last one \
                was 1 s ago. The count starts anew in 9 s.";
     assert!(said.ends_with(end), "{said}");
 }
@@ -368,4 +383,152 @@ fn con_25_cards_keep_their_places_while_their_numbers_grow() {
     assert_eq!(order(8, 50, 40), ["older", "later"]);
     assert_eq!(order(9, 60, 80), ["older", "later"]);
     assert_eq!(order(10, 70, 700), ["later", "older"], "ten times as many");
+}
+
+/// CON-12: all children share one count, so the siblings of the one that fails are as well as before. Rule 22.3.
+#[test]
+fn con_12_a_limit_that_all_children_share_is_near_for_those_that_failed() {
+    let (counts, within) = (Counts::All, Some(secs(60)));
+    let budget = Budget {
+        used: 4,
+        of: 5,
+        within,
+        counts,
+        takes: Takes::Nobody,
+        rule: None,
+        anew_at: Some(secs(160)),
+        slides: false,
+    };
+    let clerk = |key| Sight { budget: Some(budget), ..at(2, "clerk", key) };
+    let actors: Vec<Sight<'_>> = (10..110).map(clerk).collect();
+    let mut collector = Collector::default();
+    // Each failure of the one that fails now came too late after the one before to reach the limit alone.
+    for seconds in [40, 100] {
+        failed(&mut collector, seconds, decision("/user/clerk", 10, Outcome::Resumed));
+    }
+    failed(&mut collector, 20, decision("/user/clerk", 11, Outcome::Resumed));
+    let view = look(&mut collector, 101, &actors);
+    assert_eq!((view.ill, view.cards.len()), (1, 1), "{:?}", view.cards);
+    let said = "4 of 5 restarts in 1 min used, by all children of /user together. One restart is left; after that, one more failure \
+                stops it. The count starts anew in 59 s.";
+    assert_eq!((view.cards[0].kind, view.cards[0].tell(view.now)), (Kind::NearLimit, said.to_owned()));
+    assert_eq!(look(&mut collector, 161, &actors).ill, 0);
+}
+
+/// Rule 22.4: what failed last is remembered, not what failed first.
+#[test]
+fn con_18_a_long_restart_loop_outlives_the_failures_of_thousands() {
+    let mut collector = Collector::default();
+    for key in 0..10_000 {
+        if key % 100 == 0 {
+            failed(&mut collector, 10, decision("/user/gateway", 7, restarting()));
+        }
+        failed(&mut collector, 10, decision("/user/session", 100 + key, Outcome::Resumed));
+    }
+    let view = look(&mut collector, 11, &[at(2, "gateway", 7)]);
+    assert_eq!((kinds(&view), collector.failures.len()), (vec![(Kind::RestartLoop, "/user/gateway")], 4_096));
+    assert!(view.cards[0].says.starts_with("Failed 100 times within"), "{:?}", view.cards);
+}
+
+/// Rule 22.3: alike branches share a card, so that they do not push out what else is wrong.
+#[test]
+fn con_15_alike_branches_share_one_card() {
+    let mut collector = Collector::default();
+    let names: Vec<String> = (0..40).map(|n| format!("/user/office/s{n}")).collect();
+    let limit = Outcome::LimitReached { children: 1 };
+    for (second, name) in (10..).zip(&names) {
+        failed(&mut collector, second, Decision { child_type: "shop::Session", ..decision(name, second, limit) });
+    }
+    failed(
+        &mut collector,
+        60,
+        Decision { child_type: "shop::Ledger", ..decision("/user/office/ledger", 9, limit) },
+    );
+    let view = look(&mut collector, 70, &[]);
+    assert_eq!(kinds(&view), [(Kind::BranchDown, "/user/office/ledger"), (Kind::BranchDown, "/user/office/s39")]);
+    let [_, sessions] = &view.cards[..] else { unreachable!("counted") };
+    assert_eq!((sessions.actors, sessions.since, view.down), (40, Some(secs(10)), 41));
+    assert!(sessions.tell(view.now).ends_with("The last one was 21 s ago."), "{sessions:?}");
+    let all = text("shop", &view, Duration::ZERO);
+    assert!(all.contains("Branch down: 40 × Session, the last is /user/office/s39\n"), "{all}");
+    // The text of one actor tells of its own end, and that of its supervisor of each child.
+    let of = |path| super::super::super::text::actor("shop", &view, Duration::ZERO, path, None);
+    assert!(
+        of("/user/office/s3").contains("Branch down: /user/office stopped it at the limit"),
+        "{}",
+        of("/user/office/s3")
+    );
+    assert!(of("/user/office").contains("Branch down, /user/office/ledger: "), "{}", of("/user/office"));
+}
+
+/// Rule 22.3: recipients that lose the same messages for the same reason share a card. None of their losses is over by that. Rule 22.10.
+#[test]
+fn con_27_recipients_that_lose_alike_share_one_card() {
+    let mut collector = Collector::default();
+    let lose_ten = |collector: &mut Collector, second, recipient, message| {
+        (0..10).for_each(|_| lose(collector, secs(second), recipient, message));
+    };
+    lose_ten(&mut collector, 1, "/user/a", "Track");
+    let view = look(&mut collector, 2, &[]);
+    assert_eq!(kinds(&view), [(Kind::MessagesLost, "/user/a")]);
+    lose_ten(&mut collector, 3, "/user/b", "Track");
+    lose_ten(&mut collector, 4, "/user/c", "Close");
+    let after = look(&mut collector, 5, &[]);
+    assert_eq!(kinds(&after), [(Kind::MessagesLost, "/user/b"), (Kind::MessagesLost, "/user/c")]);
+    assert_eq!(
+        (after.cards[0].actors, after.cards[0].tell(after.now)),
+        (
+            2,
+            "20 dead letters to 2 recipients, mostly `Track`: the recipient has ended. Sent by /user/till. The last one was 2 s ago."
+                .to_owned()
+        )
+    );
+    assert!(after.hidden.contains(&(Kind::MessagesLost, view.cards[0].subject.clone())), "{:?}", after.hidden);
+}
+
+/// Without texts of errors, a card has no empty line for one. Rule 22.6.
+#[test]
+fn con_24_a_card_without_a_text_has_no_line_for_it() {
+    let mut collector = Collector::default();
+    let quiet = |child, key, outcome| Decision { text: String::new(), ..decision(child, key, outcome) };
+    (1..=3).for_each(|second| failed(&mut collector, second, quiet("/user/gateway", 7, restarting())));
+    failed(&mut collector, 3, quiet("/user/reports", 8, Outcome::LimitReached { children: 1 }));
+    let view = look(&mut collector, 4, &[at(2, "gateway", 7)]);
+    assert_eq!(view.cards.len(), 2);
+    assert!(!text("shop", &view, Duration::ZERO).contains("Why"), "{}", text("shop", &view, Duration::ZERO));
+}
+
+/// The timeline shows when failures began, however many there were since. Rule 22.4.
+#[test]
+fn con_17_the_timeline_counts_all_failures_of_fifteen_minutes() {
+    let mut collector = Collector::default();
+    failed(&mut collector, 100, decision("/user/mail/smtp", 5, restarting()));
+    for tenth in 0..6_000 {
+        let (at, attempt) = (Duration::from_millis(100_000 + tenth * 100), 1 + u32::from(tenth >= 3_000));
+        let decision = Decision { attempt: attempt * 2, ..decision("/user/pay/gateway", 7, restarting()) };
+        collector.happened(Happening::Failed(decision), at);
+    }
+    let view = look(&mut collector, 700, &[at(2, "pay", 6)]);
+    let lanes: Vec<_> = view.lanes.iter().map(|lane| (&*lane.path, lane.failures())).collect();
+    assert_eq!(lanes, [("/user/mail", 1), ("/user/pay", 6_000)]);
+    let marks = &view.lanes[1].marks;
+    assert_eq!((marks[0].slot, marks[0].is_bad, marks[marks.len() - 1].slot), (6, false, 46));
+    assert_eq!((marks[10].failures, marks[30].is_bad), (150, true));
+    // A lane that is held up has its place, and so has one in which something was done by hand.
+    let busy: Vec<String> = (0..40).map(|n| format!("/user/a{n:02}")).collect();
+    for (path, times) in busy.iter().zip(2..) {
+        (0..times).for_each(|_| failed(&mut collector, 710, decision(path, times, Outcome::Resumed)));
+    }
+    let what = supervise_core::Intervention::Stop;
+    let by_hand = Intervened { actor: "/user/zoo/lion".to_owned(), what, by: "night".to_owned() };
+    collector.happened(Happening::Intervened(by_hand), secs(711));
+    let stuck = Sight { handling: true, parked: true, pushed: 3, waiting: 2, ..at(2, "stock", 9) };
+    look(&mut collector, 712, std::slice::from_ref(&stuck));
+    let view = look(&mut collector, 720, &[stuck]);
+    let lanes: Vec<_> = view.lanes.iter().map(|lane| &*lane.path).collect();
+    assert_eq!((lanes.len(), view.more_lanes), (8, 26));
+    assert!(
+        lanes.contains(&"/user/stock") && lanes.contains(&"/user/zoo") && lanes.contains(&"/user/a39"),
+        "{lanes:?}"
+    );
 }

@@ -125,3 +125,13 @@ fn the_runtimes_own_actors_are_one_line() {
     look_for(&mut collector, &mut opened, 1, &actors);
     assert_eq!(opened.lines.len(), 6);
 }
+
+/// A glance also sees the messages of an actor that the last look found idle.
+#[test]
+fn con_09_a_glance_sees_what_became_busy_since_the_last_look() {
+    let mut collector = Collector::default();
+    look(&mut collector, 0, &[at(2, "one", 7)]);
+    let mut glance = collector.glance(secs(4), &mut []);
+    glance.see(&Sight { handling: true, parked: true, pushed: 4, waiting: 3, ..at(2, "one", 7) });
+    assert_eq!(glance.close().longest, Some(secs(4)));
+}

@@ -106,8 +106,8 @@ fn con_08_a_circle_is_a_deadlock() {
     assert_eq!(kinds(&view), [(Kind::Deadlock, "/user/a")]);
     assert_eq!(
         view.cards[0].says,
-        "a → b → a: each waits for the answer of the next one, in `serve`, `serve`. 3 messages wait behind \
-         it. 1 other actor waits for them."
+        "a → b → a: each waits for the answer of the next one, in `serve`, `serve`. 3 messages wait in \
+         their mailboxes. 1 other actor waits for them."
     );
     let view = look(&mut collector, 6, &actors);
     assert_eq!((kinds(&view), view.ill), (vec![(Kind::Deadlock, "/user/a")], 2), "its actors have no other card");
@@ -142,12 +142,13 @@ fn alike_actors_have_one_card_that_names_the_worst() {
         waiting,
         ..at(2, name, key)
     };
-    let actors = [stuck("a", 7, 1), stuck("b", 8, 40), stuck("c", 9, 2)];
+    // The worst is the one with most messages, also among those of one power of ten.
+    let actors = [stuck("a", 7, 1), stuck("b", 8, 20), stuck("c", 9, 40), stuck("d", 10, 30)];
     let mut collector = Collector::default();
     look(&mut collector, 0, &actors);
     let view = look(&mut collector, 5, &actors);
-    assert_eq!(kinds(&view), [(Kind::Stuck, "/user/b")]);
-    assert_eq!((view.cards[0].actors, view.ill), (3, 3));
+    assert_eq!(kinds(&view), [(Kind::Stuck, "/user/c")]);
+    assert_eq!((view.cards[0].actors, view.ill), (4, 4));
 }
 
 /// A bounded mailbox and an unbounded one, which grow at three looks, or in which a message waits ten
@@ -252,9 +253,10 @@ fn con_06_the_mailbox_with_the_oldest_message_is_named_beside_worse_problems() {
     let text = text("shop", &view, Duration::ZERO).split_whitespace().collect::<Vec<_>>().join(" ");
     for fact in [
         "tried again after each such failure. 432 messages wait, the oldest for about 7 min 8 s.",
-        "40 messages wait behind them, the oldest for about 7 min 8 s.",
+        "40 messages wait behind it, the oldest for about 7 min 8 s.",
         "Falling behind: /user/audit Actor 8 227 messages wait, the oldest for about 4 min 58 s. More at each look.",
-        "Also behind: gateway (432 messages, the oldest for about 7 min 8 s), ledger (40 messages, the oldest for about 7 min 8 s).",
+        "Other mailboxes that fall behind: gateway (432 messages, the oldest for about 7 min 8 s), ledger (40 messages, the oldest \
+         for about 7 min 8 s; it waits for conn).",
         "Mailboxes that fall behind, the one with the oldest message first: /user/gateway: 432 messages, the oldest for about \
          7 min 8 s /user/ledger: 40 messages",
     ] {
