@@ -6,6 +6,7 @@ use std::fmt;
 use std::pin::Pin;
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
+use std::task::Poll;
 use std::time::Duration;
 
 use supervise::AskError;
@@ -86,6 +87,13 @@ impl Part {
     #[handler]
     fn below(&mut self, hooks: Hooks, ctx: &mut Context<Self>) -> Result<PartRef, SpawnError> {
         ctx.spawn_anonymous(move || Part { hooks: hooks.clone() })
+    }
+
+    /// Nobody can say from whom the answer comes, so this closes no circle of asks.
+    #[handler]
+    async fn answer_after(&mut self, code: Code, reply: ReplyTo<u32>) {
+        (code.0)().await;
+        reply.answer(7);
     }
 }
 
@@ -471,5 +479,44 @@ fn z_14_8_an_ask_of_a_fellow_that_stops_before_is_told_of_its_end() {
         sleep(Duration::from_secs(3)).await;
         let answers = answers.lock().unwrap();
         assert!(matches!(answers[..], [(_, Err(AskError::Stopped))]), "{answers:?}");
+    });
+}
+
+/// Counts how often the code is polled, which must not be often.
+fn counted(code: Code, polls: &Arc<Mutex<u32>>) -> Code {
+    let polls = Arc::clone(polls);
+    Code::new(move || {
+        let (mut code, polls) = ((code.0)(), Arc::clone(&polls));
+        std::future::poll_fn(move |cx| {
+            let mut polls = polls.lock().unwrap();
+            *polls += 1;
+            // Otherwise it never ends.
+            if *polls > 100 { Poll::Ready(()) } else { code.as_mut().poll(cx) }
+        })
+    })
+}
+
+/// The first fails, so that the second and the third restart too, in this order, while each of them waits for the other one. The stop
+/// timeouts end that.
+#[test]
+fn z_14_8_two_that_wait_for_each_other_do_not_keep_a_processor_busy() {
+    testkit::run(async |system| {
+        system.allow_failures();
+        let (gate, polls) = (Arc::new(Notify::new()), Arc::new(Mutex::new(0)));
+        let (_row, [first, second, third]) = row(system, Default::default()).await;
+        first.actor().fail_when(Arc::clone(&gate)).tell().unwrap();
+        let own = second.clone();
+        let back = counted(asks(move || own.actor(), &Answers::default()), &polls);
+        let own = third.clone();
+        let there = Code::new(move || {
+            let (third, back) = (own.actor(), back.clone());
+            async move { drop(third.answer_after(back).await) }
+        });
+        second.actor().run(counted(there, &polls)).tell().unwrap();
+        system.settle().await;
+        gate.notify_one();
+        assert_eq!(first.actor().count().await.unwrap(), 7);
+        let polls = *polls.lock().unwrap();
+        assert!(polls < 20, "{polls} polls");
     });
 }
