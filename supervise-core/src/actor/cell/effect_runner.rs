@@ -271,7 +271,7 @@ impl<A: Actor> EffectRunner<A> {
         let is_held = core.protocol().is_held();
         if is_held {
             if has_changed {
-                core.came_to_rest();
+                core.wake_waiting();
             }
             let me: Arc<dyn AnyCell> = Arc::clone(&self.cell) as _;
             held_up::is_polled(&me);
