@@ -114,11 +114,15 @@ impl<'a, A: Actor, T: Send + 'static> Request<'a, A, T> {
             let asker = std::future::poll_fn(|cx| Poll::Ready(cx.waker().clone())).await;
             let to = self.to;
             if to.is_woken_by(&asker) {
+                drop_contained(self.message);
                 return Err(AskError::AskedItself(Box::new(to.path())));
             }
             let asking = waits_for::asked_by(&asker);
             let mut answer = self.attach(Some(asker), asking);
-            answer.is_awaited(to).map_err(AskError::AskedInCircle)?;
+            if let Err(circle) = answer.is_awaited(to) {
+                drop_contained(self.message);
+                return Err(AskError::AskedInCircle(circle));
+            }
             let name = A::message_name(&self.message);
             let asking = stored::asking(to, self.message, answer, Some(key));
             match to.core().ask_timeout() {
@@ -321,6 +325,14 @@ impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
         drop_contained(std::mem::replace(&mut self.0, AskState::Done));
     }
 
+    /// Its message is not sent. Out of line, because few asks need this.
+    #[cold]
+    #[inline(never)]
+    fn refused(&mut self, error: impl FnOnce() -> AskError) -> AskError {
+        self.give_up();
+        error()
+    }
+
     /// Without the limit that the actor or the system sets.
     fn poll_unlimited(&mut self, cx: &mut TaskContext<'_>) -> Poll<Result<T, AskError>> {
         self.poll_with(false, cx)
@@ -337,9 +349,7 @@ impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
         let (to, how) = (request.to, request.how);
         let inline = how == How::Inline;
         if to.is_woken_by(cx.waker()) {
-            let path = Box::new(to.path());
-            self.0 = AskState::Done;
-            return Poll::Ready(Err(AskError::AskedItself(path)));
+            return Poll::Ready(Err(self.refused(|| AskError::AskedItself(Box::new(to.path())))));
         }
         if inline && pin!(consume_budget()).poll(cx).is_pending() {
             // A task that asks in a loop and gets each reply at once would otherwise never yield.
@@ -349,8 +359,7 @@ impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
         let asker = if inline { None } else { Some(cx.waker().clone()) };
         let mut answer = request.attach(asker, waits_for::asked_by(cx.waker()));
         if let Err(circle) = answer.is_awaited(to) {
-            self.0 = AskState::Done;
-            return Poll::Ready(Err(AskError::AskedInCircle(circle)));
+            return Poll::Ready(Err(self.refused(|| AskError::AskedInCircle(circle))));
         }
         #[cfg(feature = "durable")]
         if const { A::DURABLE.is_some() } {

@@ -281,6 +281,76 @@ fn an_asker_hears_that_the_runtime_of_its_actor_is_gone() {
     assert!(matches!(asker.join().unwrap(), Err(AskError::Stopped)));
 }
 
+/// Rules 1.5, 11.2 and 19.10.
+#[supervise::test]
+async fn an_actor_that_asks_itself_gets_the_error_although_the_destructor_of_its_message_panics(
+    system: &TestSystem,
+) {
+    let told = Arc::<Mutex<Vec<_>>>::default();
+    let own = Arc::clone(&told);
+    let bomber = system.spawn("bomber", move || Bomber { told: Arc::clone(&own) }).unwrap();
+    let dropped = [(); 3].map(|()| Arc::<AtomicBool>::default());
+    bomber.bomb_itself(dropped.clone().map(Grenade)).await.unwrap();
+    let told = told.lock().unwrap();
+    assert!(told.iter().all(|told| matches!(told, Err(AskError::AskedItself(_)))), "{told:?}");
+    assert!(dropped.iter().all(|dropped| dropped.load(Ordering::SeqCst)), "{dropped:?}");
+}
+
+/// Rules 11.2, 19.7 and 19.10.
+#[supervise::test]
+async fn an_ask_that_closes_a_circle_gets_the_error_although_the_destructor_of_its_message_panics(
+    system: &TestSystem,
+) {
+    let told = Arc::<Mutex<Vec<_>>>::default();
+    let own = Arc::clone(&told);
+    let one = system.spawn("one", move || Bomber { told: Arc::clone(&own) }).unwrap();
+    let own = Arc::clone(&told);
+    let other = system.spawn("other", move || Bomber { told: Arc::clone(&own) }).unwrap();
+    let dropped = [(); 2].map(|()| Arc::<AtomicBool>::default());
+    one.let_bomb(other, dropped.clone().map(Grenade)).await.unwrap();
+    let told = told.lock().unwrap();
+    assert!(told.iter().all(|told| matches!(told, Err(AskError::AskedInCircle(_)))), "{told:?}");
+    assert_eq!(told.len(), 2);
+    assert!(dropped.iter().all(|dropped| dropped.load(Ordering::SeqCst)), "{dropped:?}");
+}
+
+/// Asks with grenades.
+#[actor]
+struct Bomber {
+    told: Arc<Mutex<Vec<Result<(), AskError>>>>,
+}
+
+#[actor]
+impl Bomber {
+    #[handler]
+    async fn bomb_itself(&mut self, grenades: [Grenade; 3], ctx: &mut Context<Self>) {
+        let (me, [first, second, third]) = (ctx.me(), grenades);
+        let told = [
+            me.catch(first).await,
+            me.catch(second).timeout(Duration::from_secs(1)).await,
+            me.catch(third).when_room().await,
+        ];
+        self.told.lock().unwrap().extend(told);
+    }
+
+    #[handler]
+    async fn let_bomb(&mut self, other: BomberRef, grenades: [Grenade; 2], ctx: &mut Context<Self>) {
+        other.bomb(ctx.me(), grenades).await.expect("it answers");
+    }
+
+    #[handler]
+    async fn bomb(&mut self, other: BomberRef, grenades: [Grenade; 2]) {
+        let [first, second] = grenades;
+        let told = [other.catch(first).await, other.catch(second).when_room().await];
+        self.told.lock().unwrap().extend(told);
+    }
+
+    #[handler]
+    fn catch(&mut self, grenade: Grenade) {
+        std::mem::forget(grenade);
+    }
+}
+
 /// Asks itself wherever it can.
 #[actor(mailbox = bounded(1))]
 struct Selfish {
