@@ -39,7 +39,7 @@ thread_local! {
 
 /// The actor whose code was polled last, and all actors above it.
 struct Line {
-    /// Keeps the address of the cell, so that no other actor gets it.
+    /// Keeps the cell's allocation, so that no other cell gets its address.
     of: Option<Weak<dyn AnyCell>>,
     /// The actor and all above it, each by its id under its parent and the uid of that parent.
     above: Vec<(ChildId, Uid)>,
@@ -87,8 +87,8 @@ pub(crate) fn waits_in_vain(to: &Core, awaited: Awaited, waiting: &Waker) -> boo
     is_possible() && waiting.data() == POLLED.get() && is_in_vain(to, awaited)
 }
 
-/// The error for code that asks `to` in vain. Code that asks again and again lets others have their turns, so that its stop timeout
-/// can end it.
+/// Completes with the error if the code asks `to` in vain. It consumes budget first: code that asks in a loop then yields, so that its
+/// stop timeout can end it.
 pub(crate) fn poll_ask_in_vain<A>(to: &ActorRef<A>, cx: &mut TaskContext<'_>) -> Poll<AskError> {
     if waits_in_vain(to.core(), Awaited::Answer, cx.waker()) {
         pin!(consume_budget()).poll(cx).map(|()| AskError::HeldUp(Box::new(to.path())))

@@ -152,9 +152,9 @@ impl<'a, A: Actor, T: Send + 'static, K> Request<'a, A, T, K> {
     ///
     /// # Errors
     ///
-    /// If the actor has stopped. In one case, `send` fails with `MailboxFull` instead of waiting: the sender and the actor are declared
-    /// children of one parent, which is restarting or stopping them, so that the actor makes no room before the sender's handler has
-    /// returned. The mailbox then takes up to twice as many messages as its bound, and refuses the next one (rule
+    /// If the actor has stopped. In one case, `send` fails with `MailboxFull` instead of waiting: a handler or hook sends, and the actor
+    /// restarts or stops only after that code has returned, so it makes no room before. The mailbox then takes up to twice as many messages
+    /// as its bound, and refuses the next one (rule
     /// [14.8](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-14.8)). The error holds the message.
     ///
     /// # Cancel safety

@@ -94,7 +94,7 @@ struct Rare<M> {
     doom: Option<Failure>,
     /// What the last step left to do.
     rest: Option<Box<Rest<M>>>,
-    /// While code was parked, the actor was suspended, or told to restart or stop.
+    /// While code was parked, the actor was suspended, or told to restart or stop, or the code is the last hook of the instance.
     may_be_held: bool,
 }
 
