@@ -162,7 +162,7 @@ impl<'a, A: Actor, T: Send + 'static, K> Request<'a, A, T, K> {
     /// If the future is dropped before it completes, nothing was sent, and the sender loses its place in the queue.
     #[inline]
     pub fn send(self) -> impl Future<Output = Result<(), SendError<A::Message>>> + use<'a, A, T, K> {
-        self.to.send_when_room::<true>(self.message)
+        self.to.send_when_room(self.message)
     }
 
     /// Sends the message now and returns a future of the reply.
