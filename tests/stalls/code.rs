@@ -6,6 +6,7 @@ use std::fmt;
 use std::pin::Pin;
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
+use std::task::Poll;
 use std::time::Duration;
 
 use supervise::AskError;
@@ -86,6 +87,19 @@ impl Part {
     #[handler]
     fn below(&mut self, hooks: Hooks, ctx: &mut Context<Self>) -> Result<PartRef, SpawnError> {
         ctx.spawn_anonymous(move || Part { hooks: hooks.clone() })
+    }
+
+    #[handler]
+    async fn leave(&mut self, code: Code, ctx: &mut Context<Self>) {
+        ctx.stop_self();
+        (code.0)().await;
+    }
+
+    /// Nobody can say from whom the answer comes, so this closes no circle of asks.
+    #[handler]
+    async fn answer_after(&mut self, code: Code, reply: ReplyTo<u32>) {
+        (code.0)().await;
+        reply.answer(7);
     }
 }
 
@@ -471,5 +485,368 @@ fn z_14_8_an_ask_of_a_fellow_that_stops_before_is_told_of_its_end() {
         sleep(Duration::from_secs(3)).await;
         let answers = answers.lock().unwrap();
         assert!(matches!(answers[..], [(_, Err(AskError::Stopped))]), "{answers:?}");
+    });
+}
+
+fn waits(gate: &Arc<Notify>) -> Code {
+    let gate = Arc::clone(gate);
+    Code::new(move || {
+        let gate = Arc::clone(&gate);
+        async move { gate.notified().await }
+    })
+}
+
+#[test]
+fn z_14_8_code_that_was_told_to_stop_before_the_actor_above_goes_on() {
+    testkit::run(async |system| {
+        system.allow_dead_letters();
+        let (answers, gate) = (Answers::default(), Arc::new(Notify::new()));
+        let top = part(system, "top", &Hooks::default());
+        let middle = top.below(Hooks::default()).await.unwrap();
+        let low = middle.below(Hooks::default()).await.unwrap();
+        top.run(waits(&gate)).tell().unwrap();
+        let own = top.clone();
+        low.run(asks(move || own.clone(), &answers)).tell().unwrap();
+        system.settle().await;
+        middle.actor_ref().stop();
+        system.settle().await;
+        top.actor_ref().stop();
+        system.settle().await;
+        let began = Instant::now();
+        gate.notify_one();
+        system.expect_terminated(&top).await;
+        assert_eq!(began.elapsed(), Duration::ZERO);
+        assert!(are_held_up(&answers), "{answers:?}");
+    });
+}
+
+/// The top has stopped itself when it is asked.
+#[test]
+fn z_14_8_code_that_was_told_to_stop_before_the_actor_above_stopped_itself_goes_on() {
+    testkit::run(async |system| {
+        system.allow_dead_letters();
+        let (answers, gate, begin) = (Answers::default(), Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let top = part(system, "top", &Hooks::default());
+        let middle = top.below(Hooks::default()).await.unwrap();
+        let low = middle.below(Hooks::default()).await.unwrap();
+        let own = top.clone();
+        let (waits_first, ask) = (waits(&begin), asks(move || own.clone(), &answers));
+        let low_asks = Code::new(move || {
+            let (waits_first, ask) = (waits_first.clone(), ask.clone());
+            async move {
+                (waits_first.0)().await;
+                (ask.0)().await;
+            }
+        });
+        low.run(low_asks).tell().unwrap();
+        system.settle().await;
+        middle.actor_ref().stop();
+        system.settle().await;
+        top.leave(waits(&gate)).tell().unwrap();
+        system.settle().await;
+        begin.notify_one();
+        system.settle().await;
+        let began = Instant::now();
+        gate.notify_one();
+        system.expect_terminated(&top).await;
+        assert_eq!(began.elapsed(), Duration::ZERO);
+        assert!(are_held_up(&answers), "{answers:?}");
+    });
+}
+
+/// A row that stops from the one that fails on.
+#[actor]
+#[supervise(rest_for_one, on(_) = Stop)]
+struct Strict {
+    last: Hooks,
+    #[child(|_| || Part { hooks: Hooks::default() })]
+    first: Child<Part>,
+    #[child(|_| || Part { hooks: Hooks::default() })]
+    second: Child<Part>,
+    #[child(|this| { let hooks = this.last.clone(); move || Part { hooks: hooks.clone() } })]
+    third: Child<Part>,
+}
+
+#[actor]
+impl Strict {
+    #[handler]
+    fn parts(&self) -> [Child<Part>; 3] {
+        [self.first.clone(), self.second.clone(), self.third.clone()]
+    }
+}
+
+async fn strict(system: &testkit::TestSystem, last: Hooks) -> [PartRef; 3] {
+    let new = move || Strict {
+        last: last.clone(),
+        first: Child::default(),
+        second: Child::default(),
+        third: Child::default(),
+    };
+    let parts = system.spawn("strict", new).unwrap().parts().await.unwrap();
+    parts.map(|part| part.actor())
+}
+
+/// The second is told to stop alone, before the failure of the first stops both.
+#[test]
+fn z_14_8_code_that_was_told_to_stop_before_the_fellow_that_fails_goes_on() {
+    testkit::run(async |system| {
+        system.allow_failures();
+        system.allow_dead_letters();
+        let (answers, gate) = (Answers::default(), Arc::new(Notify::new()));
+        let [first, second, _] = strict(system, Hooks::default()).await;
+        first.fail_when(Arc::clone(&gate)).tell().unwrap();
+        let own = first.clone();
+        second.run(asks(move || own.clone(), &answers)).tell().unwrap();
+        system.settle().await;
+        second.actor_ref().stop();
+        system.settle().await;
+        let began = Instant::now();
+        gate.notify_one();
+        system.expect_terminated(&first).await;
+        assert_eq!(began.elapsed(), Duration::ZERO);
+        assert!(are_held_up(&answers), "{answers:?}");
+    });
+}
+
+/// The second has failed and waits for the third, which takes a while to stop. Then the first is told to stop alone, so that the second
+/// waits for it, too. Its handler waits for an actor below, which was told to stop before and waits for the second.
+#[test]
+fn z_14_8_code_below_a_fellow_that_is_told_to_stop_alone_goes_on() {
+    testkit::run(async |system| {
+        system.allow_failures();
+        system.allow_dead_letters();
+        let (last, answers, gate) = (Hooks::default(), Answers::default(), Arc::new(Notify::new()));
+        last.at_end(Code::new(|| sleep(Duration::from_secs(2))));
+        let [first, second, _] = strict(system, last).await;
+        let deep = first.below(Hooks::default()).await.unwrap();
+        let own = second.clone();
+        let (waits_first, ask) = (waits(&gate), asks(move || own.clone(), &answers));
+        let asks_later = Code::new(move || {
+            let (waits_first, ask) = (waits_first.clone(), ask.clone());
+            async move {
+                (waits_first.0)().await;
+                (ask.0)().await;
+            }
+        });
+        let asked = deep.clone();
+        let asks_deep = Code::new(move || {
+            let (deep, code) = (asked.clone(), asks_later.clone());
+            async move { deep.run(code).await.unwrap() }
+        });
+        first.run(asks_deep).tell().unwrap();
+        sleep(Duration::from_millis(1)).await;
+        deep.actor_ref().stop();
+        second.actor_ref().kill();
+        sleep(Duration::from_millis(1)).await;
+        gate.notify_one();
+        sleep(Duration::from_millis(1)).await;
+        let began = Instant::now();
+        first.actor_ref().stop();
+        system.expect_terminated(&first).await;
+        assert_eq!(began.elapsed(), Duration::ZERO);
+        assert!(are_held_up(&answers), "{answers:?}");
+    });
+}
+
+/// Restarts from the one that fails on, after a long time. When it restarts itself, it stops its children after a short time.
+#[actor]
+#[supervise(rest_for_one(backoff(min = "1h", max = "1h")), on(_) = Restart)]
+struct Slow {
+    #[child(|_| || Part { hooks: Hooks::default() })]
+    first: Child<Part>,
+    #[child(|_| || Part { hooks: Hooks::default() })]
+    second: Child<Part>,
+    #[child(|_| || Part { hooks: Hooks::default() })]
+    third: Child<Part>,
+}
+
+#[actor]
+impl Slow {
+    #[pre_restart]
+    async fn end(&mut self, ctx: &mut Context<Self>) {
+        sleep(Duration::from_millis(10)).await;
+        ctx.stop_children();
+    }
+
+    #[handler]
+    fn parts(&self) -> [Child<Part>; 3] {
+        [self.first.clone(), self.second.clone(), self.third.clone()]
+    }
+
+    #[handler]
+    fn break_down(&self) -> Result<(), Bad> {
+        Err(Bad)
+    }
+}
+
+async fn slow(system: &testkit::TestSystem) -> (SlowRef, [Child<Part>; 3]) {
+    let new = || Slow { first: Child::default(), second: Child::default(), third: Child::default() };
+    let slow = system.spawn("slow", new).unwrap();
+    let parts = slow.parts().await.unwrap();
+    (slow, parts)
+}
+
+/// The second is told to stop alone. Then the actor above fails, and a little later it stops all of them.
+#[test]
+fn z_14_8_code_that_was_told_to_stop_before_its_fellows_goes_on() {
+    testkit::run(async |system| {
+        system.allow_failures();
+        system.allow_dead_letters();
+        let (answers, gate) = (Answers::default(), Arc::new(Notify::new()));
+        let (slow, [first, second, _]) = slow(system).await;
+        first.actor().run(waits(&gate)).tell().unwrap();
+        let own = first.actor();
+        second.actor().run(asks(move || own.clone(), &answers)).tell().unwrap();
+        system.settle().await;
+        let second = second.actor();
+        second.actor_ref().stop();
+        system.settle().await;
+        slow.break_down().tell().unwrap();
+        system.settle().await;
+        let began = Instant::now();
+        gate.notify_one();
+        system.expect_terminated(&second).await;
+        assert_eq!(began.elapsed(), Duration::ZERO);
+        assert!(are_held_up(&answers), "{answers:?}");
+    });
+}
+
+/// The third waits for a restart already when it asks, and the first is not affected yet.
+#[test]
+fn z_14_8_code_of_a_group_that_grows_during_the_delay_goes_on() {
+    testkit::run(async |system| {
+        system.allow_failures();
+        let (answers, gates) = (Answers::default(), [(); 3].map(|()| Arc::new(Notify::new())));
+        let (_slow, [first, second, third]) = slow(system).await;
+        first.actor().fail_when(Arc::clone(&gates[0])).tell().unwrap();
+        second.actor().fail_when(Arc::clone(&gates[1])).tell().unwrap();
+        let own = first.clone();
+        let (waits_first, ask) = (waits(&gates[2]), asks(move || own.actor(), &answers));
+        let third_asks = Code::new(move || {
+            let (waits_first, ask) = (waits_first.clone(), ask.clone());
+            async move {
+                (waits_first.0)().await;
+                (ask.0)().await;
+            }
+        });
+        third.actor().run(third_asks).tell().unwrap();
+        for gate in [1, 2, 0] {
+            system.settle().await;
+            gates[gate].notify_one();
+        }
+        system.settle().await;
+        assert!(are_held_up(&answers), "{answers:?}");
+    });
+}
+
+/// Stops only one of its children when it restarts.
+#[actor]
+#[supervise(one_for_one, on(_) = Restart)]
+struct Keeper {
+    parts: Arc<Mutex<Vec<PartRef>>>,
+}
+
+#[actor]
+impl Keeper {
+    #[pre_start]
+    fn begin(&mut self, ctx: &mut Context<Self>) -> Result<(), SpawnError> {
+        for name in ["kept", "stopped"] {
+            if ctx.child(name).is_none() {
+                let part = ctx.spawn(name, || Part { hooks: Hooks::default() })?;
+                self.parts.lock().unwrap().push(part);
+            }
+        }
+        Ok(())
+    }
+
+    #[pre_restart]
+    fn keep_the_first(&mut self, ctx: &mut Context<Self>) {
+        let stopped = self.parts.lock().unwrap()[1].clone();
+        ctx.stop(&stopped);
+    }
+
+    #[handler]
+    fn break_down(&self) -> Result<(), Bad> {
+        Err(Bad)
+    }
+}
+
+/// The other one survives, and is restarted only after that.
+#[test]
+fn z_14_8_code_that_asks_a_fellow_that_survives_a_restart_goes_on() {
+    for sends in [false, true] {
+        testkit::run(async |system| {
+            system.allow_failures();
+            system.allow_dead_letters();
+            let (answers, gate) = (Answers::default(), Arc::new(Notify::new()));
+            let parts = Arc::new(Mutex::new(Vec::new()));
+            let own = Arc::clone(&parts);
+            let keeper = system.spawn("keeper", move || Keeper { parts: Arc::clone(&own) }).unwrap();
+            system.settle().await;
+            let [kept, stopped] = parts.lock().unwrap().clone().try_into().unwrap();
+            let own = kept.clone();
+            let (waits_first, ask) = (waits(&gate), asks(move || own.clone(), &answers));
+            let own = kept.clone();
+            let all = Code::new(move || {
+                let (waits_first, ask, kept) = (waits_first.clone(), ask.clone(), own.clone());
+                async move {
+                    (waits_first.0)().await;
+                    if sends {
+                        while kept.count().send().await.is_ok() {}
+                    } else {
+                        (ask.0)().await;
+                    }
+                }
+            });
+            stopped.run(all).tell().unwrap();
+            system.settle().await;
+            keeper.break_down().tell().unwrap();
+            system.settle().await;
+            let began = Instant::now();
+            gate.notify_one();
+            system.expect_terminated(&stopped).await;
+            assert_eq!(began.elapsed(), Duration::ZERO);
+            assert!(sends || are_held_up(&answers), "{answers:?}");
+            assert_eq!(kept.count().when_room().await.unwrap(), 7);
+        });
+    }
+}
+
+/// Counts how often the code is polled, which must not be often.
+fn counted(code: Code, polls: &Arc<Mutex<u32>>) -> Code {
+    let polls = Arc::clone(polls);
+    Code::new(move || {
+        let (mut code, polls) = ((code.0)(), Arc::clone(&polls));
+        std::future::poll_fn(move |cx| {
+            let mut polls = polls.lock().unwrap();
+            *polls += 1;
+            // Otherwise it never ends.
+            if *polls > 100 { Poll::Ready(()) } else { code.as_mut().poll(cx) }
+        })
+    })
+}
+
+/// The first fails, so that the second and the third restart too, in this order, while each of them waits for the other one. The stop
+/// timeouts end that.
+#[test]
+fn z_14_8_two_that_wait_for_each_other_do_not_keep_a_processor_busy() {
+    testkit::run(async |system| {
+        system.allow_failures();
+        let (gate, polls) = (Arc::new(Notify::new()), Arc::new(Mutex::new(0)));
+        let (_row, [first, second, third]) = row(system, Default::default()).await;
+        first.actor().fail_when(Arc::clone(&gate)).tell().unwrap();
+        let own = second.clone();
+        let back = counted(asks(move || own.actor(), &Answers::default()), &polls);
+        let own = third.clone();
+        let there = Code::new(move || {
+            let (third, back) = (own.actor(), back.clone());
+            async move { drop(third.answer_after(back).await) }
+        });
+        second.actor().run(counted(there, &polls)).tell().unwrap();
+        system.settle().await;
+        gate.notify_one();
+        assert_eq!(first.actor().count().await.unwrap(), 7);
+        let polls = *polls.lock().unwrap();
+        assert!(polls < 20, "{polls} polls");
     });
 }

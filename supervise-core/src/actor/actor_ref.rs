@@ -324,22 +324,28 @@ impl<A: Actor> ActorRef<A> {
     }
 
     /// Puts a message into the lane when there is room.
-    #[inline]
     pub(crate) fn push_when_room(
         &self,
         message: A::Message,
     ) -> impl Future<Output = Result<(), SendError<A::Message>>> {
-        self.send_when_room::<false>(message)
+        self.clone().wait_for_room(message, false)
     }
 
-    /// Like [`push_when_room`](Self::push_when_room), for a message whose sender waits for an answer. If it moves to a successor, it has a
-    /// place among those that wait for room there, too.
-    pub(crate) async fn ask_when_room(&self, mut message: A::Message) -> Result<(), SendError<A::Message>> {
-        let mut to = self.clone();
+    /// Like [`push_when_room`](Self::push_when_room), for a message whose sender waits for an answer.
+    pub(crate) fn ask_when_room(
+        &self,
+        message: A::Message,
+    ) -> impl Future<Output = Result<(), SendError<A::Message>>> {
+        self.clone().wait_for_room(message, true)
+    }
+
+    /// Puts a message, which was `asked` or told, into the lane when there is room. If the message moves to a successor, it waits in that
+    /// mailbox's queue for room, like any other.
+    async fn wait_for_room(mut self, mut message: A::Message, asked: bool) -> Result<(), SendError<A::Message>> {
         #[cfg(feature = "spans")]
-        let mut before = self.origin(true);
+        let mut before = self.origin(asked);
         loop {
-            let mut place = to.mailbox().place();
+            let mut place = self.mailbox().place();
             #[cfg(feature = "spans")]
             {
                 place.before = before.take();
@@ -349,15 +355,15 @@ impl<A: Actor> ActorRef<A> {
                 // A sender that always finds room would otherwise never yield.
                 ready!(pin!(consume_budget()).poll(cx));
                 // Rule 14.8.
-                let in_vain = || held_up::waits_in_vain(to.core(), Awaited::Room, cx.waker());
+                let in_vain = || held_up::waits_in_vain(self.core(), Awaited::Room, cx.waker());
                 place.poll_unless(in_vain, &mut waiting, cx)
             });
             match placed.await {
                 Ok(task) => {
-                    to.core().run(task);
+                    self.core().run(task);
                     return Ok(());
                 }
-                Err(back) if !to.mailbox().refuses_messages() => {
+                Err(back) if !self.mailbox().refuses_messages() => {
                     return Err(SendError::new(back, SendErrorReason::MailboxFull));
                 }
                 Err(back) => message = back,
@@ -367,9 +373,9 @@ impl<A: Actor> ActorRef<A> {
                 before = place.before.take();
             }
             drop(place);
-            to = match to.successor() {
+            self = match self.successor() {
                 Ok(successor) => successor,
-                Err(nobody) => return Err(to.finds_nobody(message, nobody, true)),
+                Err(nobody) => return Err(self.finds_nobody(message, nobody, asked)),
             };
         }
     }
@@ -384,11 +390,11 @@ impl<A: Actor> ActorRef<A> {
         self.push_when_room(message).await
     }
 
-    /// Puts a message into the lane when there is room, or, if it `IS_SENT` to a durable mailbox, into its store.
+    /// Puts a message into the lane when there is room, or into the store of a durable mailbox.
     ///
     /// A hand-written future, so that the message moves once: from the future into the lane.
     #[inline]
-    pub(crate) fn send_when_room<const IS_SENT: bool>(
+    pub(crate) fn send_when_room(
         &self,
         message: A::Message,
     ) -> impl Future<Output = Result<(), SendError<A::Message>>> {
@@ -400,7 +406,7 @@ impl<A: Actor> ActorRef<A> {
         let mut message = Some(std::cell::Cell::new(message));
         poll_fn(move |cx| {
             #[cfg(feature = "durable")]
-            if const { IS_SENT && A::DURABLE.is_some() } {
+            if const { A::DURABLE.is_some() } {
                 return stored::poll_send(self, &mut message, &mut stored, cx);
             }
             // A sender that always finds room would otherwise never yield.

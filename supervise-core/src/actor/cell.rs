@@ -167,6 +167,8 @@ pub(crate) trait AnyCell: Any + Send + Sync {
     /// Parks the task after a turn, or returns it if there is more to do.
     fn park(&self, task: Task) -> Result<(), Task>;
     fn unpark(&self) -> Option<Task>;
+    /// Wakes the cell's user code.
+    fn wake(&self);
     /// Takes the task out, as [`unpark`](Self::unpark) does, if the actor is idle: it waits for messages, and no code of it waits.
     fn take_idle(&self) -> Option<Task>;
 }
@@ -242,6 +244,11 @@ impl<M: Send + 'static> AnyCell for Cell<M> {
         self.mailbox.unpark()
     }
 
+    fn wake(&self) {
+        dispatch::woke_a_cell();
+        self.core.run(self.mailbox.wake());
+    }
+
     fn take_idle(&self) -> Option<Task> {
         self.mailbox.take_idle()
     }
@@ -269,8 +276,7 @@ impl<M: Send + 'static> Wake for Cell<M> {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        dispatch::woke_a_cell();
-        self.core.run(self.mailbox.wake());
+        AnyCell::wake(&**self);
     }
 }
 

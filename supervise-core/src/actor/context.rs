@@ -268,6 +268,8 @@ impl<A: Actor> Context<A> {
         // Most actors that restart have no children.
         if self.cell.core.protocol().children().next().is_some() {
             self.me_any().command(Protocol::stop_children);
+            // Rule 14.8.
+            self.cell.core.wake_waiting();
         }
     }
 

@@ -9,16 +9,17 @@
 //!
 //! 1. Only the code of an actor that is suspended, or that is to restart or stop, pays for this: its cell announces each poll
 //!    ([`is_polled`]).
-//! 2. The parent knows which of its children go on after which, and the sibling knows whether it has come to rest. If it has not, it
-//!    wakes the waiting code when it has.
+//! 2. The parent knows which of its children go on after which, and the sibling knows whether it has come to rest. If that code does not
+//!    wait in vain yet, both wake it when that may have changed ([`Waiting`]). So does an actor above.
 //! 3. No lock is held while another one is taken, or while code is woken.
 //!
 //! Rule 14.8.
 
 use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::pin::pin;
 use std::ptr;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::task::{Context as TaskContext, Poll, Waker};
 
 use tokio::task::coop::consume_budget;
@@ -38,7 +39,7 @@ thread_local! {
 
 /// The actor whose code was polled last, and all actors above it.
 struct Line {
-    /// Keeps the address of the cell, so that no other actor gets it.
+    /// Keeps the cell's allocation, so that no other cell gets its address.
     of: Option<Weak<dyn AnyCell>>,
     /// The actor and all above it, each by its id under its parent and the uid of that parent.
     above: Vec<(ChildId, Uid)>,
@@ -83,11 +84,11 @@ pub(crate) fn is_possible() -> bool {
 /// Whether the code that `waiting` wakes waits in vain for `to`, which goes on only after that code has returned.
 #[inline]
 pub(crate) fn waits_in_vain(to: &Core, awaited: Awaited, waiting: &Waker) -> bool {
-    is_possible() && waiting.data() == POLLED.get() && is_in_vain(to, awaited, waiting)
+    is_possible() && waiting.data() == POLLED.get() && is_in_vain(to, awaited)
 }
 
-/// The error for code that asks `to` in vain. Code that asks again and again lets others have their turns, so that its stop timeout
-/// can end it.
+/// Completes with the error if the code asks `to` in vain. It consumes budget first: code that asks in a loop then yields, so that its
+/// stop timeout can end it.
 pub(crate) fn poll_ask_in_vain<A>(to: &ActorRef<A>, cx: &mut TaskContext<'_>) -> Poll<AskError> {
     if waits_in_vain(to.core(), Awaited::Answer, cx.waker()) {
         pin!(consume_budget()).poll(cx).map(|()| AskError::HeldUp(Box::new(to.path())))
@@ -96,37 +97,89 @@ pub(crate) fn poll_ask_in_vain<A>(to: &ActorRef<A>, cx: &mut TaskContext<'_>) ->
     }
 }
 
+/// Whether the code that was polled last waits in vain for `to`.
 #[cold]
-fn is_in_vain(to: &Core, awaited: Awaited, waiting: &Waker) -> bool {
+fn is_in_vain(to: &Core, awaited: Awaited) -> bool {
     let below = |parent: Uid| LINE.try_with(|line| child_of(parent, &line.borrow().above)).ok().flatten();
     if let Some(child) = below(to.uid) {
         let waits_for_child = || {
             let protocol = to.protocol();
             protocol.goes_on_after(child) && (awaited == Awaited::Room || !protocol.runs_code())
         };
-        // Its restart may begin, or its hook may return, while this is noted.
-        let may_wait_later = || to.protocol().is_held() && to.wakes_at_rest(waiting);
-        return waits_for_child() || (may_wait_later() && waits_for_child());
+        // It may begin to restart or to stop, or its hook may return, while this is noted.
+        return waits_for_child() || (is_noted_by(to) && waits_for_child());
     }
     let Some(parent) = &to.parent else { return false };
     // The code is that of a sibling, or of an actor below one.
     let Some(sibling) = below(parent.uid()) else { return false };
-    let supervisor = parent.core().protocol();
-    let restarts = supervisor.restarts_after(to.id, sibling);
-    let stops = supervisor.stops_after(to.id, sibling);
-    // A suspension may still be on its way.
-    let surely_suspended = restarts || supervisor.suspensions() > 0;
-    drop(supervisor);
-    let is_at_rest = || {
+    let parent = parent.core();
+    let waits_for_sibling = || {
+        let supervisor = parent.protocol();
+        let restarts = supervisor.restarts_after(to.id, sibling);
+        let goes_on_after =
+            restarts || supervisor.stops_after(to.id, sibling) || supervisor.survives_after(to.id, sibling);
+        // A suspension may still be on its way.
+        let surely_suspended = restarts || supervisor.suspensions() > 0;
+        drop(supervisor);
         let protocol = to.protocol();
         let is_suspended = surely_suspended || protocol.suspensions() > 0;
-        is_suspended && (awaited == Awaited::Room || !protocol.runs_code())
+        goes_on_after && is_suspended && (awaited == Awaited::Room || !protocol.runs_code())
     };
-    // The sibling may come to rest while this is noted.
-    (restarts || stops) && (is_at_rest() || (to.wakes_at_rest(waiting) && is_at_rest()))
+    if parent.protocol().has_asked_to_stop(to.id) {
+        // It ends, whatever its siblings do.
+        return false;
+    }
+    // The parent may decide, and the sibling may come to rest, while this is noted.
+    waits_for_sibling() || (is_noted_by(parent) && is_noted_by(to) && waits_for_sibling())
+}
+
+/// Lets `actor` wake the code that was polled last when that code may wait in vain. Returns whether it will.
+fn is_noted_by(actor: &Core) -> bool {
+    let code = LINE.try_with(|line| line.borrow().of.clone()).ok().flatten();
+    code.is_some_and(|code| actor.note_waiting(code))
 }
 
 /// The child of `parent` that the code belongs to, or that is above it.
 fn child_of(parent: Uid, line: &[(ChildId, Uid)]) -> Option<ChildId> {
     line.iter().find(|(_, of)| *of == parent).map(|(id, _)| *id)
+}
+
+/// The code that waits for an actor or for a child of it. It is polled again when it may wait in vain: when the actor comes to rest, is
+/// told to stop, stops a child, or has decided about a group of children.
+#[derive(Default)]
+pub(crate) struct Waiting(Mutex<Entries>);
+
+/// An entry may stay when its code has returned. But there are never more than twice as many as there are actors that still live.
+#[derive(Default)]
+struct Entries {
+    /// The cells of the code by their addresses, each with its place in the order.
+    cells: HashMap<usize, (u64, Weak<dyn AnyCell>)>,
+    next: u64,
+}
+
+impl Waiting {
+    pub(crate) fn note(&self, code: Weak<dyn AnyCell>) {
+        let mut entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Entries { cells, next } = &mut *entries;
+        if cells.len() == cells.capacity() {
+            cells.retain(|_, (_, code)| code.strong_count() > 0);
+            let left = cells.len();
+            cells.reserve(left);
+        }
+        *next += 1;
+        cells.insert(code.as_ptr().addr(), (*next, code));
+    }
+
+    #[cold]
+    pub(crate) fn wake(&self) {
+        let mut entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if entries.cells.is_empty() {
+            return;
+        }
+        let cells = std::mem::take(&mut entries.cells);
+        drop(entries);
+        let mut waiting: Vec<_> = cells.into_values().collect();
+        waiting.sort_unstable_by_key(|(place, _)| *place);
+        waiting.iter().filter_map(|(_, code)| code.upgrade()).for_each(|code| code.wake());
+    }
 }

@@ -114,11 +114,15 @@ impl<'a, A: Actor, T: Send + 'static> Request<'a, A, T> {
             let asker = std::future::poll_fn(|cx| Poll::Ready(cx.waker().clone())).await;
             let to = self.to;
             if to.is_woken_by(&asker) {
+                drop_contained(self.message);
                 return Err(AskError::AskedItself(Box::new(to.path())));
             }
             let asking = waits_for::asked_by(&asker);
             let mut answer = self.attach(Some(asker), asking);
-            answer.is_awaited(to).map_err(AskError::AskedInCircle)?;
+            if let Err(circle) = answer.is_awaited(to) {
+                drop_contained(self.message);
+                return Err(AskError::AskedInCircle(circle));
+            }
             let name = A::message_name(&self.message);
             let asking = stored::asking(to, self.message, answer, Some(key));
             match to.core().ask_timeout() {
@@ -148,9 +152,9 @@ impl<'a, A: Actor, T: Send + 'static, K> Request<'a, A, T, K> {
     ///
     /// # Errors
     ///
-    /// If the actor has stopped. In one case, `send` fails with `MailboxFull` instead of waiting: the sender and the actor are declared
-    /// children of one parent, which is restarting or stopping them, so that the actor makes no room before the sender's handler has
-    /// returned. The mailbox then takes up to twice as many messages as its bound, and refuses the next one (rule
+    /// If the actor has stopped. In one case, `send` fails with `MailboxFull` instead of waiting: a handler or hook sends, and the actor
+    /// restarts or stops only after that code has returned, so it makes no room before. The mailbox then takes up to twice as many messages
+    /// as its bound, and refuses the next one (rule
     /// [14.8](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-14.8)). The error holds the message.
     ///
     /// # Cancel safety
@@ -158,7 +162,7 @@ impl<'a, A: Actor, T: Send + 'static, K> Request<'a, A, T, K> {
     /// If the future is dropped before it completes, nothing was sent, and the sender loses its place in the queue.
     #[inline]
     pub fn send(self) -> impl Future<Output = Result<(), SendError<A::Message>>> + use<'a, A, T, K> {
-        self.to.send_when_room::<true>(self.message)
+        self.to.send_when_room(self.message)
     }
 
     /// Sends the message now and returns a future of the reply.
@@ -321,6 +325,14 @@ impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
         drop_contained(std::mem::replace(&mut self.0, AskState::Done));
     }
 
+    /// Its message is not sent. Out of line, because few asks need this.
+    #[cold]
+    #[inline(never)]
+    fn refused(&mut self, error: impl FnOnce() -> AskError) -> AskError {
+        self.give_up();
+        error()
+    }
+
     /// Without the limit that the actor or the system sets.
     fn poll_unlimited(&mut self, cx: &mut TaskContext<'_>) -> Poll<Result<T, AskError>> {
         self.poll_with(false, cx)
@@ -337,9 +349,7 @@ impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
         let (to, how) = (request.to, request.how);
         let inline = how == How::Inline;
         if to.is_woken_by(cx.waker()) {
-            let path = Box::new(to.path());
-            self.0 = AskState::Done;
-            return Poll::Ready(Err(AskError::AskedItself(path)));
+            return Poll::Ready(Err(self.refused(|| AskError::AskedItself(Box::new(to.path())))));
         }
         if inline && pin!(consume_budget()).poll(cx).is_pending() {
             // A task that asks in a loop and gets each reply at once would otherwise never yield.
@@ -349,8 +359,7 @@ impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
         let asker = if inline { None } else { Some(cx.waker().clone()) };
         let mut answer = request.attach(asker, waits_for::asked_by(cx.waker()));
         if let Err(circle) = answer.is_awaited(to) {
-            self.0 = AskState::Done;
-            return Poll::Ready(Err(AskError::AskedInCircle(circle)));
+            return Poll::Ready(Err(self.refused(|| AskError::AskedInCircle(circle))));
         }
         #[cfg(feature = "durable")]
         if const { A::DURABLE.is_some() } {

@@ -1,16 +1,17 @@
 //! Rule 19.10 under attack: askers that wait for room give up, their actor is passivated, ends or fails, and their messages panic.
 
 use std::pin::pin;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::task::{Context as TaskContext, Wake, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use supervise::prelude::*;
-use supervise::testkit::TestSystem;
+use supervise::testkit::{self, TestSystem};
 use supervise::{MailboxKind, Overflow, Props};
 use tokio::sync::Notify;
+use tokio::task::JoinHandle;
 
 #[derive(Debug, thiserror::Error)]
 #[error("bad")]
@@ -30,7 +31,7 @@ impl Drop for Grenade {
 #[actor(mailbox = bounded(1))]
 struct Locker {
     gate: Arc<Notify>,
-    seen: Arc<AtomicU32>,
+    seen: Arc<Mutex<Vec<u32>>>,
 }
 
 #[actor]
@@ -49,7 +50,7 @@ impl Locker {
 
     #[handler]
     fn put(&mut self, what: u32) -> u32 {
-        self.seen.fetch_add(1, Ordering::SeqCst);
+        self.seen.lock().unwrap().push(what);
         what
     }
 
@@ -72,7 +73,7 @@ impl Locker {
 #[derive(Default, Clone)]
 struct World {
     gate: Arc<Notify>,
-    seen: Arc<AtomicU32>,
+    seen: Arc<Mutex<Vec<u32>>>,
 }
 
 impl World {
@@ -95,8 +96,8 @@ impl World {
         locker.put(0).tell().unwrap();
     }
 
-    fn seen(&self) -> u32 {
-        self.seen.load(Ordering::SeqCst)
+    fn seen(&self) -> usize {
+        self.seen.lock().unwrap().len()
     }
 }
 
@@ -133,52 +134,88 @@ async fn succeeded(system: &TestSystem, world: &World) -> (LockerRef, LockerRef)
     (first, second)
 }
 
-/// Rules 1.6, 18.4 and 19.10.
-#[supervise::test]
-async fn askers_get_room_in_a_successor_in_their_order(system: &TestSystem) {
-    let (world, order) = (World::default(), Arc::new(Mutex::new(Vec::new())));
-    let (first, second) = succeeded(system, &world).await;
-    let mut asked = Vec::new();
-    for what in 1..20 {
-        let (to, order) = (if what % 2 == 0 { &second } else { &first }.clone(), Arc::clone(&order));
-        asked.push(tokio::spawn(async move {
-            to.put(what).when_room().await.unwrap();
-            order.lock().unwrap().push(what);
-        }));
-        system.settle().await;
-    }
-    world.gate.notify_one();
-    for asked in asked {
-        asked.await.unwrap();
-    }
-    assert_eq!(*order.lock().unwrap(), (1..20).collect::<Vec<_>>());
+/// How something is put into a locker when there is room.
+#[derive(Debug, Clone, Copy)]
+enum How {
+    Ask,
+    /// Hands on the reply slot of another actor.
+    HandOn,
 }
 
-/// Rules 18.3 and 19.10. What this takes must not grow faster than the number of askers.
-#[supervise::test]
-async fn very_many_askers_move_to_a_successor_in_their_order(system: &TestSystem) {
-    const ASKERS: u32 = 4_000;
-    let (world, order) = (World::default(), Arc::new(Mutex::new(Vec::new())));
-    let first = lockers(system, &world).await.get_or_spawn(1).unwrap();
-    first.hold_and_leave().tell().unwrap();
-    system.settle().await;
-    first.put(0).tell().unwrap();
-    let asks = |what| {
-        let (first, order) = (first.clone(), Arc::clone(&order));
-        tokio::spawn(async move {
-            first.put(what).when_room().await.unwrap();
-            order.lock().unwrap().push(what);
-        })
-    };
-    let asked: Vec<_> = (0..ASKERS).map(asks).collect();
-    system.settle().await;
-    let began = Instant::now();
-    world.gate.notify_one();
-    for asked in asked {
-        asked.await.unwrap();
+impl How {
+    const ALL: [Self; 2] = [Self::Ask, Self::HandOn];
+
+    fn put(self, system: &TestSystem, locker: &LockerRef, what: u32) -> JoinHandle<u32> {
+        let locker = locker.clone();
+        match self {
+            Self::Ask => tokio::spawn(async move { locker.put(what).when_room().await.unwrap() }),
+            Self::HandOn => {
+                let porter = system.spawn(format!("porter-{what}"), || Porter).unwrap();
+                tokio::spawn(async move { porter.put(locker, what).await.unwrap() })
+            }
+        }
     }
-    assert_eq!(*order.lock().unwrap(), (0..ASKERS).collect::<Vec<_>>());
-    assert!(began.elapsed() < Duration::from_secs(30), "it took {:?}", began.elapsed());
+}
+
+#[actor]
+struct Porter;
+
+#[actor]
+impl Porter {
+    #[handler]
+    async fn put(&mut self, locker: LockerRef, what: u32, reply: ReplyTo<u32>) {
+        locker.put(what).send_reply_to(reply).await;
+    }
+}
+
+/// Rules 1.6, 18.4, 19.2 and 19.10.
+#[test]
+fn messages_get_room_in_a_successor_in_their_order() {
+    for how in How::ALL {
+        testkit::run(async |system| {
+            let world = World::default();
+            let (first, second) = succeeded(system, &world).await;
+            let mut put = Vec::new();
+            for what in 1..20 {
+                put.push(how.put(system, if what % 2 == 0 { &second } else { &first }, what));
+                system.settle().await;
+            }
+            world.gate.notify_one();
+            for (put, what) in put.into_iter().zip(1..) {
+                assert_eq!(put.await.unwrap(), what);
+            }
+            assert_eq!(*world.seen.lock().unwrap(), (0..20).collect::<Vec<_>>(), "{how:?}");
+        });
+    }
+}
+
+/// Rules 18.3, 19.2 and 19.10. What this takes must not grow faster than the number of messages.
+#[test]
+fn very_many_messages_move_to_a_successor_in_their_order() {
+    const MESSAGES: u32 = 4_000;
+    for how in How::ALL {
+        testkit::run(async |system| {
+            let world = World::default();
+            let first = lockers(system, &world).await.get_or_spawn(1).unwrap();
+            first.hold_and_leave().tell().unwrap();
+            system.settle().await;
+            first.put(0).tell().unwrap();
+            let put: Vec<_> = (1..=MESSAGES).map(|what| how.put(system, &first, what)).collect();
+            system.settle().await;
+            let began = Instant::now();
+            world.gate.notify_one();
+            for put in put {
+                put.await.unwrap();
+            }
+            let mut seen = world.seen.lock().unwrap();
+            if matches!(how, How::HandOn) {
+                // The porters have their turns in any order.
+                seen.sort_unstable();
+            }
+            assert!(seen.iter().copied().eq(0..=MESSAGES), "{how:?}");
+            assert!(began.elapsed() < Duration::from_secs(30), "{how:?}: it took {:?}", began.elapsed());
+        });
+    }
 }
 
 struct Quiet;
@@ -281,6 +318,76 @@ fn an_asker_hears_that_the_runtime_of_its_actor_is_gone() {
     assert!(matches!(asker.join().unwrap(), Err(AskError::Stopped)));
 }
 
+/// Rules 1.5, 11.2 and 19.10.
+#[supervise::test]
+async fn an_actor_that_asks_itself_gets_the_error_although_the_destructor_of_its_message_panics(
+    system: &TestSystem,
+) {
+    let told = Arc::<Mutex<Vec<_>>>::default();
+    let own = Arc::clone(&told);
+    let bomber = system.spawn("bomber", move || Bomber { told: Arc::clone(&own) }).unwrap();
+    let dropped = [(); 3].map(|()| Arc::<AtomicBool>::default());
+    bomber.bomb_itself(dropped.clone().map(Grenade)).await.unwrap();
+    let told = told.lock().unwrap();
+    assert!(told.iter().all(|told| matches!(told, Err(AskError::AskedItself(_)))), "{told:?}");
+    assert!(dropped.iter().all(|dropped| dropped.load(Ordering::SeqCst)), "{dropped:?}");
+}
+
+/// Rules 11.2, 19.7 and 19.10.
+#[supervise::test]
+async fn an_ask_that_closes_a_circle_gets_the_error_although_the_destructor_of_its_message_panics(
+    system: &TestSystem,
+) {
+    let told = Arc::<Mutex<Vec<_>>>::default();
+    let own = Arc::clone(&told);
+    let one = system.spawn("one", move || Bomber { told: Arc::clone(&own) }).unwrap();
+    let own = Arc::clone(&told);
+    let other = system.spawn("other", move || Bomber { told: Arc::clone(&own) }).unwrap();
+    let dropped = [(); 2].map(|()| Arc::<AtomicBool>::default());
+    one.let_bomb(other, dropped.clone().map(Grenade)).await.unwrap();
+    let told = told.lock().unwrap();
+    assert!(told.iter().all(|told| matches!(told, Err(AskError::AskedInCircle(_)))), "{told:?}");
+    assert_eq!(told.len(), 2);
+    assert!(dropped.iter().all(|dropped| dropped.load(Ordering::SeqCst)), "{dropped:?}");
+}
+
+/// Asks with grenades.
+#[actor]
+struct Bomber {
+    told: Arc<Mutex<Vec<Result<(), AskError>>>>,
+}
+
+#[actor]
+impl Bomber {
+    #[handler]
+    async fn bomb_itself(&mut self, grenades: [Grenade; 3], ctx: &mut Context<Self>) {
+        let (me, [first, second, third]) = (ctx.me(), grenades);
+        let told = [
+            me.catch(first).await,
+            me.catch(second).timeout(Duration::from_secs(1)).await,
+            me.catch(third).when_room().await,
+        ];
+        self.told.lock().unwrap().extend(told);
+    }
+
+    #[handler]
+    async fn let_bomb(&mut self, other: BomberRef, grenades: [Grenade; 2], ctx: &mut Context<Self>) {
+        other.bomb(ctx.me(), grenades).await.expect("it answers");
+    }
+
+    #[handler]
+    async fn bomb(&mut self, other: BomberRef, grenades: [Grenade; 2]) {
+        let [first, second] = grenades;
+        let told = [other.catch(first).await, other.catch(second).when_room().await];
+        self.told.lock().unwrap().extend(told);
+    }
+
+    #[handler]
+    fn catch(&mut self, grenade: Grenade) {
+        std::mem::forget(grenade);
+    }
+}
+
 /// Asks itself wherever it can.
 #[actor(mailbox = bounded(1))]
 struct Selfish {
@@ -368,7 +475,7 @@ fn no_ask_hangs_and_no_place_stays_taken() {
 }
 
 /// Asks in several ways, and says how often it got an answer.
-async fn ask_at_random(locker: &LockerRef, seed: u64) -> u32 {
+async fn ask_at_random(locker: &LockerRef, seed: u64) -> usize {
     let mut rng = fastrand::Rng::with_seed(seed);
     let mut answered = 0;
     for _ in 0..100 {
@@ -390,7 +497,7 @@ async fn ask_at_random(locker: &LockerRef, seed: u64) -> u32 {
                 Err(other) => panic!("{other:?}"),
             },
         };
-        answered += u32::from(is_answered);
+        answered += usize::from(is_answered);
     }
     answered
 }

@@ -67,6 +67,10 @@ impl AnyActorRef {
         let marked = parent.map(|parent| parent.core().protocol().mark_stopping(self.core().id));
         if marked != Some(Marked::NotNow) {
             self.send_system(System::Terminate);
+            if let Some(parent) = parent {
+                // Rule 14.8: a sibling may wait for this child now.
+                parent.core().wake_waiting();
+            }
         }
     }
 

@@ -94,7 +94,7 @@ struct Rare<M> {
     doom: Option<Failure>,
     /// What the last step left to do.
     rest: Option<Box<Rest<M>>>,
-    /// While code was parked, the actor was suspended, or told to restart or stop.
+    /// While code was parked, the actor was suspended, or told to restart or stop, or the code is the last hook of the instance.
     may_be_held: bool,
 }
 
@@ -134,7 +134,8 @@ impl<A: Actor> WhileParked for EffectRunner<A> {
 
     fn go_on(&mut self, cx: &mut TaskContext<'_>) -> Poll<bool> {
         self.cell.mailbox.set_accepts(false);
-        if self.has_rest() {
+        let mut has_changed = self.has_rest();
+        if has_changed {
             self.go_on_with_rest(&mut || unreachable!("the instance is not dropped while its code is parked"));
         }
         loop {
@@ -148,11 +149,13 @@ impl<A: Actor> WhileParked for EffectRunner<A> {
                 break;
             }
             if let Some(message) = self.next_system() {
+                has_changed = true;
                 self.step_while_parked(Input::Message(message));
                 if self.cell.core.protocol().is_held() {
                     self.rare().may_be_held = true;
                 }
             } else if let Poll::Ready(timer) = self.poll_due(cx) {
+                has_changed = true;
                 self.step_while_parked(Input::Due(timer));
             } else {
                 self.charge(0);
@@ -160,7 +163,7 @@ impl<A: Actor> WhileParked for EffectRunner<A> {
             }
         }
         if self.may_be_held() {
-            self.marks_code_that_is_held();
+            self.marks_code_that_is_held(has_changed);
         }
         Poll::Ready(std::mem::take(&mut self.abort))
     }
@@ -258,13 +261,16 @@ impl<A: Actor> EffectRunner<A> {
         self.step(input, &mut || unreachable!("the instance is not dropped while its code is parked"));
     }
 
-    /// Code that is parked may hold siblings up if the actor is suspended, or is to restart or stop.
+    /// Code that is parked may hold siblings up if the actor is suspended, or is to restart or stop. If the actor `has_changed`, others may
+    /// wait in vain for it now. Otherwise they are not woken: two actors whose code waits for the other one would wake each other for ever.
     #[cold]
-    fn marks_code_that_is_held(&mut self) {
+    fn marks_code_that_is_held(&mut self, has_changed: bool) {
         let core = &self.cell.core;
         let is_held = core.protocol().is_held();
         if is_held {
-            core.came_to_rest();
+            if has_changed {
+                core.wake_waiting();
+            }
             let me: Arc<dyn AnyCell> = Arc::clone(&self.cell) as _;
             held_up::is_polled(&me);
         }

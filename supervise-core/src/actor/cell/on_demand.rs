@@ -2,21 +2,22 @@
 //! and the reason of the cell's end.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::task::Waker;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use tokio::sync::Notify;
 
-use super::{AnySeat, Core};
+use super::{AnyCell, AnySeat, Core};
 use crate::actor::actor_ref::AnyActorRef;
 use crate::actor::end_reason::EndReason;
+use crate::actor::held_up::Waiting;
 use crate::actor::waits_for::Waits;
 use crate::base::ActorPath;
 
 /// What few actors need. Allocated when the first of it is needed.
 pub(super) enum OnDemand {
-    /// The actor has stopped itself and needs nothing else. No box, because many actors that live for one task end like this.
+    /// The actor has stopped itself, and needs nothing else: it has no children. No box, because many actors that live for one task end like
+    /// this.
     StoppedItself,
     Boxed(Box<Rare>),
 }
@@ -29,8 +30,8 @@ pub(super) struct Rare {
     /// The seat, if the actor is a child that has a key.
     seat: OnceLock<Arc<dyn AnySeat>>,
     waits: Waits,
-    /// The code of siblings that is woken when the actor has come to rest.
-    at_rest: Mutex<Vec<Waker>>,
+    /// The code of actors below, and of siblings and actors below these, that may wait in vain (rule 14.8).
+    waiting: Waiting,
     /// The queue of a durable mailbox.
     #[cfg(feature = "durable")]
     outlet: OnceLock<Arc<crate::durable::Outlet>>,
@@ -70,12 +71,6 @@ impl Rare {
         drop(old);
     }
 
-    #[cold]
-    fn wake_at_rest(&self) {
-        let waiting = std::mem::take(&mut *self.at_rest.lock().unwrap_or_else(PoisonError::into_inner));
-        waiting.into_iter().for_each(Waker::wake);
-    }
-
     fn reason(&self) -> Option<EndReason> {
         match &*self.end.lock().unwrap_or_else(PoisonError::into_inner) {
             Some(End::Escalated(reason) | End::Sure(reason)) => Some(reason.clone()),
@@ -103,9 +98,14 @@ impl Core {
 
     /// Notes that the actor stops itself, unless it was told to stop before.
     pub(crate) fn stops_itself(&self) {
-        if !self.protocol().is_stopping()
-            && let OnDemand::Boxed(rare) = self.on_demand.get_or_init(|| OnDemand::StoppedItself)
-        {
+        let protocol = self.protocol();
+        if protocol.is_stopping() {
+            return;
+        }
+        let has_children = protocol.children().next().is_some();
+        drop(protocol);
+        let needed = || if has_children { OnDemand::Boxed(Box::default()) } else { OnDemand::StoppedItself };
+        if let OnDemand::Boxed(rare) = self.on_demand.get_or_init(needed) {
             rare.note(Some(End::Sure(EndReason::StoppedItself)));
         }
     }
@@ -178,7 +178,7 @@ impl Core {
     pub(super) fn announce_stop(&self) {
         if let Some(rare) = self.rare_so_far() {
             rare.stopping.notify_waiters();
-            rare.wake_at_rest();
+            rare.waiting.wake();
             if let Some(seat) = rare.seat.get() {
                 seat.leaving(self.uid);
             }
@@ -259,28 +259,19 @@ impl Core {
         self.rare_so_far().map_or_else(Vec::new, |rare| rare.waits.whom())
     }
 
-    /// Wakes this code when the actor has come to rest. Returns whether it will: an actor that has stopped itself
-    /// and needs nothing else ends anyway.
-    pub(crate) fn wakes_at_rest(&self, code: &Waker) -> bool {
+    /// Wakes this code when it may wait in vain. Returns whether it will: an actor that has stopped itself, and has no children, ends
+    /// anyway.
+    pub(crate) fn note_waiting(&self, code: Weak<dyn AnyCell>) -> bool {
         let Some(rare) = self.rare() else { return false };
-        let code = code.clone();
-        let mut waiting = rare.at_rest.lock().unwrap_or_else(PoisonError::into_inner);
-        let spare = if waiting.iter().any(|known| known.will_wake(&code)) {
-            Some(code)
-        } else {
-            waiting.push(code);
-            None
-        };
-        drop(waiting);
-        drop(spare);
+        rare.waiting.note(code);
         true
     }
 
-    /// Wakes the code that waits until this actor has come to rest.
+    /// Wakes the code that may wait in vain now.
     #[inline]
-    pub(super) fn came_to_rest(&self) {
+    pub(in crate::actor) fn wake_waiting(&self) {
         if let Some(rare) = self.rare_so_far() {
-            rare.wake_at_rest();
+            rare.waiting.wake();
         }
     }
 

@@ -167,7 +167,7 @@ impl<C: Code + ?Sized, W: WhileParked + ?Sized> Future for Finish<'_, C, W> {
                 return self.end(Err(Broken::Aborted));
             }
             if self.meanwhile.may_be_held() {
-                // It did not know that when it began to wait.
+                // It began to wait before it was marked as held, so it is polled once more.
                 cx.waker().wake_by_ref();
             }
         }

@@ -178,11 +178,10 @@ pub enum AskError {
     /// Rule [19.7](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-19.7).
     #[error("a circle of asks: {}, and the last one would wait for the first", chain(.0))]
     AskedInCircle(Box<[ActorPath]>),
-    /// The actor is suspended, and restarts or stops only after the code that asks has returned. That code belongs to an actor below it, or to
-    /// a declared child that restarts or stops before it (or to an actor below that child). The message waits in the mailbox and may still be
-    /// handled.
+    /// The actor restarts or stops only after the code that asks has returned. That code belongs to an actor below it, or to a declared child
+    /// that restarts or stops before it (or to an actor below that child). The message waits in the mailbox and may still be handled.
     /// Rule [14.8](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-14.8).
-    #[error("{0} is suspended until the code that asks it has returned")]
+    #[error("{0} cannot answer before the code that asks it has returned")]
     HeldUp(Box<ActorPath>),
     /// The actor's circuit breaker refuses messages, because the actor is down
     /// ([`CircuitBreaker`](crate::pattern::CircuitBreaker)).

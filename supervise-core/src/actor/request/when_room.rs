@@ -12,6 +12,7 @@ use crate::actor::definition::Actor;
 #[cfg(feature = "durable")]
 use crate::actor::stored;
 use crate::actor::waits_for;
+use crate::base::drop_contained;
 
 /// An ask that waits for room in a bounded mailbox, see [`Request::when_room`].
 #[must_use = "nothing has been sent yet: `.await` it, as in `r.fetch(id).when_room().await`"]
@@ -75,11 +76,15 @@ fn asked_when_room<A: Actor, T: Send + 'static>(mut request: Request<'_, A, T>) 
         let to = request.to;
         let asker = poll_fn(|cx| Poll::Ready(cx.waker().clone())).await;
         if to.is_woken_by(&asker) {
+            drop_contained(request.message);
             return Err(AskError::AskedItself(Box::new(to.path())));
         }
         let mut answer = request.attach(None, waits_for::asked_by(&asker));
         drop(asker);
-        answer.is_awaited(to).map_err(AskError::AskedInCircle)?;
+        if let Err(circle) = answer.is_awaited(to) {
+            drop_contained(request.message);
+            return Err(AskError::AskedInCircle(circle));
+        }
         #[cfg(feature = "durable")]
         if const { A::DURABLE.is_some() } {
             return stored::asked(to, request.message, answer, None, true).await;

@@ -318,8 +318,13 @@ pub(in crate::actor) async fn asked<A: Actor, T: Send + 'static>(
                 handed_over.held.refuse(&why);
             }
         }
-        Err(AcceptError::Stopped) => return Err(to.core().end_reason().into_ask_error()),
-        Err(why) => return Err(AskError::NotAccepted(why)),
+        Err(why) => {
+            drop_contained(message);
+            return Err(match why {
+                AcceptError::Stopped => to.core().end_reason().into_ask_error(),
+                why => AskError::NotAccepted(why),
+            });
+        }
     }
     answer.await
 }

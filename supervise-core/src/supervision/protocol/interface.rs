@@ -55,6 +55,13 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         self.is_dying(first) && self.fields.as_ref().is_some_and(|fields| fields.stops_after(later, first))
     }
 
+    /// Whether the child `later` survives a restart of this actor, which goes on only after its sibling `first` has ended.
+    ///
+    /// Rule [14.8](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-14.8).
+    pub fn survives_after(&self, later: ChildId, first: ChildId) -> bool {
+        self.goes_on_after(first) && !self.is_dying(later)
+    }
+
     /// Whether this actor restarts or stops, and goes on only after `child` has ended.
     ///
     /// Rule [14.8](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-14.8).

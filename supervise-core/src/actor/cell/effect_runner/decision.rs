@@ -58,7 +58,12 @@ impl<A: Actor> EffectRunner<A> {
         };
         let strategy = given.as_ref().unwrap_or_else(|| self.strategy());
         let decided = Decided { verdict, cause, creates, rule };
+        let concerns_siblings = strategy.scope != Scope::OneForOne;
         self.accepts = self.cell.core.decided_by(decided, strategy, about, room);
+        if concerns_siblings {
+            // Rule 14.8.
+            self.cell.core.wake_waiting();
+        }
     }
 
     /// Asks the decider. A decider that chooses a strategy for each failure puts the strategy into `given`. A table puts the

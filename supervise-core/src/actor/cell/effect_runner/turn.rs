@@ -160,7 +160,7 @@ impl<A: Actor> EffectRunner<A> {
         self.cell.mailbox.set_handling(false);
         self.cell.mailbox.set_accepts(self.accepts);
         if !self.accepts {
-            self.cell.core.came_to_rest();
+            self.cell.core.wake_waiting();
         }
     }
 
