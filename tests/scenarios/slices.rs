@@ -255,12 +255,12 @@ async fn restarting_many_children_leaves_turns_to_a_neighbour() {
 async fn many_delays_end_at_once(prepare: impl FnOnce(&SubjectRef)) {
     let hour = Duration::from_secs(3_600);
     let (system, count, decided) = (ActorSystem::new("many"), Count::default(), Arc::new(AtomicUsize::new(0)));
-    let (its, decides) = (count.clone(), Arc::clone(&decided));
+    let (its, decider_counts) = (count.clone(), Arc::clone(&decided));
     let props = Props::new(move || Subject { count: its.clone() });
     let props = props.supervision_unchecked(
         Strategy::one_for_one().backoff(Backoff::exponential(hour, hour)),
         move |_, _| {
-            decides.fetch_add(1, Ordering::SeqCst);
+            decider_counts.fetch_add(1, Ordering::SeqCst);
             Ok(Directive::Restart)
         },
     );

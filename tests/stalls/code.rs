@@ -525,12 +525,12 @@ fn z_14_8_code_that_was_told_to_stop_before_the_actor_above_goes_on() {
 fn z_14_8_code_that_was_told_to_stop_before_the_actor_above_stopped_itself_goes_on() {
     testkit::run(async |system| {
         system.allow_dead_letters();
-        let (answers, gate, begin) = (Answers::default(), Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let (answers, gate, start) = (Answers::default(), Arc::new(Notify::new()), Arc::new(Notify::new()));
         let top = part(system, "top", &Hooks::default());
         let middle = top.below(Hooks::default()).await.unwrap();
         let low = middle.below(Hooks::default()).await.unwrap();
         let own = top.clone();
-        let (waits_first, ask) = (waits(&begin), asks(move || own.clone(), &answers));
+        let (waits_first, ask) = (waits(&start), asks(move || own.clone(), &answers));
         let low_asks = Code::new(move || {
             let (waits_first, ask) = (waits_first.clone(), ask.clone());
             async move {
@@ -544,7 +544,7 @@ fn z_14_8_code_that_was_told_to_stop_before_the_actor_above_stopped_itself_goes_
         system.settle().await;
         top.leave(waits(&gate)).tell().unwrap();
         system.settle().await;
-        begin.notify_one();
+        start.notify_one();
         system.settle().await;
         let began = Instant::now();
         gate.notify_one();

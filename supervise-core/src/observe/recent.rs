@@ -133,7 +133,9 @@ mod tests {
         assert_eq!((recent.last.len(), recent.order.len()), (MOST, MOST));
         // If all have failed again, the one that fails now is not forgotten for that.
         let all: Vec<Uid> = recent.order.iter().copied().collect();
-        all.into_iter().for_each(|actor| drop(recent.keep(actor, "boom", None, Outcome::Resumed, None)));
+        for actor in all {
+            drop(recent.keep(actor, "boom", None, Outcome::Resumed, None));
+        }
         let new = Uid::random();
         recent.keep(new, "boom", None, Outcome::Resumed, None);
         assert!(recent.of(new).is_some());

@@ -269,8 +269,8 @@ async fn a_peer_may_have_as_many_names_as_there_is_room_for_and_repeat_them() {
     let mut events = system.events().subscribe();
     puppet.up().await;
     for number in (0..4096).chain([0, 4095]) {
-        let note = named(&puppet, format!("name {number}"), number);
-        puppet.note(&note);
+        let news = named(&puppet, format!("name {number}"), number);
+        puppet.note(&news);
         if number % 256 == 0 {
             tokio::task::yield_now().await;
         }
@@ -278,8 +278,8 @@ async fn a_peer_may_have_as_many_names_as_there_is_room_for_and_repeat_them() {
     settle().await;
     assert_eq!(node.0.peer_names(), 4096);
     assert_eq!(verdicts(&mut events), Vec::<&str>::new());
-    let note = named(&puppet, "one more".to_owned(), 1);
-    puppet.note(&note);
+    let news = named(&puppet, "one more".to_owned(), 1);
+    puppet.note(&news);
     settle().await;
     assert_eq!(verdicts(&mut events), ["broke"]);
     assert_eq!(node.0.peer_names(), 0);
@@ -294,8 +294,8 @@ async fn a_name_and_its_path_have_at_most_2048_bytes() {
     assert_eq!(node.register("a".repeat(2049), &plain), Err(RegisterError::TooLong));
     puppet.up().await;
     for (name, verdict) in [("a".repeat(2048), vec![]), ("a".repeat(2049), vec!["broke"])] {
-        let note = named(&puppet, name, 1);
-        puppet.note(&note);
+        let news = named(&puppet, name, 1);
+        puppet.note(&news);
         settle().await;
         assert_eq!(verdicts(&mut events), verdict);
     }
