@@ -76,7 +76,7 @@ async fn s24_ten_dead_letters_have_a_line_and_the_others_are_counted(system: &Te
     assert_eq!(reached_nobody(&log, Level::INFO).len(), 10);
     assert_eq!(reached_nobody(&log, Level::DEBUG).len(), 999);
     let [pause] = &summaries(&log)[..] else { panic!("{:?}", summaries(&log)) };
-    assert!(pause.contains("10 dead letters within 300s"), "{pause}");
+    assert!(pause.contains("10 dead letters within 5 min"), "{pause}");
     system.advance(secs(299)).await;
     lose(1);
     assert_eq!(reached_nobody(&log, Level::INFO).len(), 10);

@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
 use metrics_exporter_prometheus::PrometheusBuilder;
-use supervise::metrics::{Kind, Metrics, SERIES};
+use supervise::metrics::{Kind, Metrics, SERIES, Timing};
 use supervise::prelude::*;
 use tokio::runtime::Builder;
 
@@ -66,7 +66,10 @@ fn con_29_each_metric_is_scraped_with_its_name_kind_help_and_labels() {
         PrometheusBuilder::new().with_http_listener(free).install().unwrap();
         let system = ActorSystem::new("scraped");
         let till = system.spawn("shop", || Shop).unwrap().till().await.unwrap();
-        let metrics = Metrics::of(&system).every(PATIENCE).by_path("/user/shop").unwrap().start().unwrap();
+        // So rare that no second message is timed by chance.
+        let rare = Timing::Sampled(1_000_000);
+        let metrics =
+            Metrics::of(&system).timing(rare).every(PATIENCE).by_path("/user/shop").unwrap().start().unwrap();
         assert!(till.jam().await.is_err());
         till.wait().tell().unwrap();
         // The answer was sent after the message that waits.
