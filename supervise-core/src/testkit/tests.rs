@@ -134,7 +134,7 @@ fn a_task_that_never_rests_fails_the_test() {
                 yields.await;
             }
         });
-        assert!(said.contains("something was always ready"), "{said}");
+        assert!(said.contains("something has been ready to run"), "{said}");
     }
 }
 
