@@ -161,10 +161,7 @@ pub trait Supervisor: Sized + 'static {
     note = "write `#[actor] impl {Self} {{}}`, and in it a method with `#[handler]` for each message",
     note = "if there is a block: an attribute above `#[actor]` may have removed it; handlers are `async` without `#[async_trait]`"
 )]
-pub trait Actor: Supervisor
-where
-    Self: Send,
-{
+pub trait Actor: Supervisor + Send {
     /// The type of the actor's messages.
     type Message: Send + 'static;
 
