@@ -38,7 +38,7 @@ struct Fault {
     name: &'static str,
     hurt: Instant,
     healed: Instant,
-    /// `None` if it was no fault of the database.
+    /// `None` if the fault did not affect the database.
     probes: Option<Probes>,
 }
 

@@ -65,7 +65,7 @@ fn customer(envelope: &Envelope<WriterMessage>) -> String {
 mod tests {
     use super::*;
 
-    /// There is no database. The customers wait for it, and end when they give up; a paused clock prevents that.
+    /// No database is running, so the customers keep waiting for one. The clock is paused, so that they never give up.
     #[tokio::test(start_paused = true)]
     async fn one_customer_too_many_is_refused_and_the_others_stay() {
         let system = ActorSystem::new("intake");

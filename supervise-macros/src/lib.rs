@@ -159,7 +159,7 @@ pub fn protocol(arguments: proc_macro::TokenStream, item: proc_macro::TokenStrea
     protocol::attribute(arguments.into(), &item.into()).into()
 }
 
-/// Says that `#[protocol]` needs its feature. Without this, rustc says only that there is no such attribute.
+/// Reports that `#[protocol]` needs its feature. Otherwise rustc would report only an unknown attribute.
 #[cfg(not(feature = "protocol"))]
 #[doc(hidden)]
 #[proc_macro_attribute]

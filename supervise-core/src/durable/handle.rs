@@ -113,7 +113,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Also if the queue has an owner, and if there is no such queue.
+    /// If the store fails, if the queue has an owner, or if there is no such queue.
     pub async fn discard_queue(&self, queue: impl Into<String>) -> Result<(), StoreError> {
         let queue = queue.into();
         self.order(|reply| Order::DiscardQueue(queue, reply)).await

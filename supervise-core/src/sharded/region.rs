@@ -29,8 +29,8 @@ pub(super) struct Region<K: ShardKey, A: RemoteActor> {
     pub(super) handover: Duration,
     /// Bounds how many keepers are asked at the same time to let a key go, because a node gives up a peer that asks too much.
     pub(super) releases: Semaphore,
-    /// Whether this node was told to leave. Its views do not tell: it is no member of the first ones either, because it gets its names
-    /// after its keeper has begun.
+    /// Whether this node was told to leave. Its views do not show that: the first views do not contain this node either, because it
+    /// registers its names after its keeper has begun.
     leaves: AtomicBool,
     view: watch::Sender<Arc<View<K, A>>>,
 }

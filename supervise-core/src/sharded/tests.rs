@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::remote::memory::Network;
 use crate::remote::{Arguments, Node, Outgoing, RemoteActor, RemoteHandler, Undecodable, Unsendable};
 
-/// A sharded actor, by hand, because there are no macros here.
+/// A sharded actor, written by hand, because this crate does not have the macros.
 struct Plain;
 
 impl Supervisor for Plain {

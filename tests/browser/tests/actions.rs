@@ -120,7 +120,7 @@ async fn con_20_a_page_of_a_stranger_does_nothing() {
     // The browser sends no token without asking first, and the console does not permit it. A request without it has no answer for the stranger.
     assert_eq!(ask("127.0.0.1", "no-cors", "text/plain").await, "TypeError");
     assert_eq!(ask("127.0.0.1", "cors", "application/json").await, "TypeError");
-    // Under the stranger's name it is no other site, but the console does not have this name.
+    // With the name of the stranger, the request is from the same site, but the console does not answer to that name.
     assert_eq!(ask("evil.test", "same-origin", "application/json").await, "basic421");
     while let Some(event) = events.try_recv() {
         assert!(!matches!(event, supervise::Event::Intervened { .. }), "{event:?}");

@@ -46,7 +46,7 @@ impl Queue {
         self.next - self.first - self.gone.len() as u64
     }
 
-    /// Whether there is no further number.
+    /// Whether the queue has given out its last number.
     pub(super) fn is_used_up(&self) -> bool {
         self.next > HIGHEST_SEQ
     }
