@@ -51,7 +51,7 @@ use crate::actor::system::SystemCore;
 use crate::base::{ActorName, ActorPath, Hold, Uid, drop_contained};
 use crate::failure::Failure;
 use crate::mailbox::{Lane, Mailbox, MailboxKind, Vitals};
-use crate::observe::{DeadLetterReason, Kept, Lost, Split, Whose};
+use crate::observe::{DeadLetterReason, KeptMessage, Lost, Split, Whose};
 use crate::supervision::{ChildId, ChildInfo, Effect, HowEnded, Input, Protocol, SystemMessage};
 
 use self::on_demand::OnDemand;
@@ -485,10 +485,10 @@ impl Core {
 
     /// Tells the asker of a message why it is lost, and drops the message or keeps it for somebody who asked for it. Also returns
     /// whether an asker waited.
-    pub(crate) fn keep_lost<M: Send + 'static>(&self, why: AskError, message: M) -> (bool, Option<Kept>) {
+    pub(crate) fn keep_lost<M: Send + 'static>(&self, why: AskError, message: M) -> (bool, Option<KeptMessage>) {
         let Some(keeper) = self.system.observer().keeper::<M>() else { return (drop_because(why, message), None) };
         let Split { message, rest } = keeper.split(message);
-        (drop_because(why, rest), Some(Kept { message, keeper }))
+        (drop_because(why, rest), Some(KeptMessage { message, keeper }))
     }
 
     pub(crate) fn lost(&self, lost: Lost) {

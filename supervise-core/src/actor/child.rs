@@ -149,18 +149,18 @@ impl<A> fmt::Debug for Child<A> {
 /// How a field's child is made, and its current ref.
 struct Declaration<A> {
     current: Mutex<Option<ActorRef<A>>>,
-    factory: Kept<AnyFactory<A>>,
+    factory: LentCode<AnyFactory<A>>,
     /// The settings of [`Props`], if the field was declared with some.
-    given: Mutex<Option<Given>>,
+    given: Mutex<Option<PropsSettings>>,
     /// The queue of its durable mailbox, from its [`Props`].
     #[cfg(feature = "durable")]
     queue: Mutex<Option<Arc<str>>>,
-    decider: Kept<Decider>,
+    decider: LentCode<Decider>,
 }
 
 /// Settings that the child has from its [`Props`].
 #[derive(Clone, Copy)]
-struct Given {
+struct PropsSettings {
     mailbox: MailboxKind,
     stop_timeout: Option<Duration>,
     ask_timeout: Option<Duration>,
@@ -183,7 +183,7 @@ impl<A: Actor> AnyDeclaration for Declaration<A> {
             }
         });
         let given = *locked(&self.given);
-        if let Some(Given { mailbox, policy, .. }) = given {
+        if let Some(PropsSettings { mailbox, policy, .. }) = given {
             props = props.mailbox(mailbox);
             if let Some((strategy, table)) = policy {
                 let slot = Arc::clone(&self);
@@ -212,7 +212,7 @@ impl<A: Actor> AnyDeclaration for Declaration<A> {
 
 impl<A> Declaration<A> {
     fn new() -> Self {
-        let (factory, decider) = (Kept::default(), Kept::default());
+        let (factory, decider) = (LentCode::default(), LentCode::default());
         Self {
             current: Mutex::new(None),
             factory,
@@ -233,15 +233,15 @@ fn locked<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// User code that successive incarnations run, outside the lock. `None` while it runs.
-struct Kept<F>(Mutex<Option<F>>);
+struct LentCode<F>(Mutex<Option<F>>);
 
-impl<F> Default for Kept<F> {
+impl<F> Default for LentCode<F> {
     fn default() -> Self {
         Self(Mutex::new(None))
     }
 }
 
-impl<F> Kept<F> {
+impl<F> LentCode<F> {
     /// Keeps this from now on.
     fn replace(&self, code: Option<F>) {
         let earlier = std::mem::replace(&mut *locked(&self.0), code);
@@ -267,7 +267,7 @@ impl<F> Kept<F> {
 
 /// Puts user code back, whether it returned or panicked, unless the parent's new instance has declared other code.
 struct Running<'a, F> {
-    kept: &'a Kept<F>,
+    kept: &'a LentCode<F>,
     code: Option<F>,
 }
 
@@ -282,7 +282,7 @@ impl<F> Drop for Running<'_, F> {
     }
 }
 
-impl<F> Drop for Kept<F> {
+impl<F> Drop for LentCode<F> {
     fn drop(&mut self) {
         self.replace(None);
     }
@@ -380,7 +380,7 @@ impl<'a, P> Declare<'a, P> {
             {
                 *locked(&slot.queue) = queue;
             }
-            *locked(&slot.given) = Some(Given { mailbox, stop_timeout, ask_timeout, policy: shape });
+            *locked(&slot.given) = Some(PropsSettings { mailbox, stop_timeout, ask_timeout, policy: shape });
         });
     }
 

@@ -46,7 +46,7 @@ use tokio::task::AbortHandle;
 
 use self::crew::Crew;
 use self::only_queue::OnlyQueue;
-use self::run_queues::Taken;
+use self::run_queues::NextTask;
 use crate::actor::cell::AnyCell;
 use crate::actor::system::SystemCore;
 use crate::actor::waits_for;
@@ -381,7 +381,7 @@ impl Dispatcher {
         }
         let poll = loop {
             let again = match crew.queues.next(me, cx) {
-                Poll::Ready(Some(Taken { task, more })) => {
+                Poll::Ready(Some(NextTask { task, more })) => {
                     if more {
                         crew.tell_both_scouts(me);
                     }

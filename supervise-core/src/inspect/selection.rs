@@ -108,7 +108,7 @@ pub struct Selection {
 }
 
 /// What a selection found.
-struct Found {
+struct SearchResult {
     actors: Vec<AnyActorRef>,
     /// Whether a wildcard had several matches. Then it is not an error if some of the paths do not exist.
     crowd: bool,
@@ -129,8 +129,9 @@ impl Selection {
         SelectionOf { selection: self.clone(), actor: PhantomData }
     }
 
-    fn search(&self) -> Found {
-        let mut found = Found { actors: Vec::from_iter(begin(&self.here, &self.pattern.origin)), crowd: false };
+    fn search(&self) -> SearchResult {
+        let mut found =
+            SearchResult { actors: Vec::from_iter(begin(&self.here, &self.pattern.origin)), crowd: false };
         for step in &self.pattern.steps {
             match step {
                 Step::Up => {
@@ -215,7 +216,7 @@ impl<A: Actor> SelectionOf<A> {
         &self,
         mut request: impl for<'a> FnMut(&'a RefOf<A>) -> Request<'a, A, T>,
     ) -> usize {
-        let Found { actors, crowd } = self.selection.search();
+        let SearchResult { actors, crowd } = self.selection.search();
         let actors: Vec<_> = actors.iter().filter_map(AnyActorRef::downcast::<A>).map(RefOf::<A>::from).collect();
         if actors.is_empty() && !crowd {
             self.miss(&mut request);

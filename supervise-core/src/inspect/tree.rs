@@ -100,15 +100,15 @@ impl ActorSystem {
     /// It takes time and memory in proportion to the number of actors. It blocks one actor at a time, for as long as it
     /// takes to list that actor's children.
     pub fn tree(&self) -> Tree {
-        struct Found {
+        struct ToVisit {
             actor: AnyActorRef,
             parent: Option<usize>,
             restarts: u32,
             restarts_in_all: u32,
         }
         let mut tree = Tree { nodes: Vec::new() };
-        let mut found = vec![Found { actor: self.core().root(), parent: None, restarts: 0, restarts_in_all: 0 }];
-        while let Some(Found { actor, parent, restarts, restarts_in_all }) = found.pop() {
+        let mut found = vec![ToVisit { actor: self.core().root(), parent: None, restarts: 0, restarts_in_all: 0 }];
+        while let Some(ToVisit { actor, parent, restarts, restarts_in_all }) = found.pop() {
             let core = actor.core();
             let at = tree.nodes.len();
             let state = {
@@ -116,7 +116,7 @@ impl ActorSystem {
                 if protocol.has_ended() {
                     continue;
                 }
-                let children = protocol.children().rev().map(|(id, child)| Found {
+                let children = protocol.children().rev().map(|(id, child)| ToVisit {
                     actor: child.clone(),
                     parent: Some(at),
                     restarts: protocol.child_info(id).map_or(0, |(_, restarts)| restarts),

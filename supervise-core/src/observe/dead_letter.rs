@@ -2,7 +2,7 @@
 //!
 //! Rule 10.1.
 
-use super::Kept;
+use super::KeptMessage;
 use crate::base::{ActorPath, Uid};
 use crate::failure::Failure;
 
@@ -137,7 +137,7 @@ pub(crate) struct Lost {
     /// The recipient.
     pub(crate) to: Option<Uid>,
     /// The message, if somebody has asked for it.
-    pub(crate) kept: Option<Kept>,
+    pub(crate) kept: Option<KeptMessage>,
 }
 
 impl Lost {

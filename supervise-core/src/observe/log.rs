@@ -13,7 +13,7 @@ pub(super) use self::dead_letters::{
 };
 use super::About;
 use super::intervention::Intervention;
-use super::thinned::{Kind, MOST_LINES, OF_FAILURES};
+use super::thinned::{FailureGroup, MOST_LINES, OF_FAILURES};
 use crate::base::{ActorPath, TARGET, Uid};
 use crate::failure::{During, Failure, Stage, one_line, text_of};
 use crate::supervision::{Count, Directive, Limit, Log, LogLevel, Note, OnLimit, Outcome, Standing, Window};
@@ -227,8 +227,8 @@ pub(super) fn failures_pause(supervisor: &ActorPath) {
     );
 }
 
-pub(super) fn failures_missed(kind: &Kind, missed: u64) {
-    let Kind { supervisor, failure, outcome, level } = kind;
+pub(super) fn failures_missed(kind: &FailureGroup, missed: u64) {
+    let FailureGroup { supervisor, failure, outcome, level } = kind;
     let (failures, were) = if missed == 1 { ("failure", "was") } else { ("failures", "were") };
     macro_rules! say {
         ($level:ident) => {

@@ -79,20 +79,20 @@ impl Keeper {
 }
 
 /// A message that is given away when its dead letter is reported.
-pub(crate) struct Kept {
+pub(crate) struct KeptMessage {
     pub(crate) message: AnyMessage,
     pub(crate) keeper: Arc<Keeper>,
 }
 
-impl Kept {
+impl KeptMessage {
     pub(super) fn give(self, letter: DeadLetter) {
         (self.keeper.give)(self.message, letter);
     }
 }
 
-impl fmt::Debug for Kept {
+impl fmt::Debug for KeptMessage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Kept")
+        f.write_str("KeptMessage")
     }
 }
 

@@ -40,7 +40,7 @@ pub use self::event_stream::{EventStream, Events};
 pub use self::interest::Interest;
 pub use self::intervention::Intervention;
 use self::lost_messages::Keepers;
-pub(crate) use self::lost_messages::{Keeper, Kept, Split};
+pub(crate) use self::lost_messages::{Keeper, KeptMessage, Split};
 pub use self::lost_messages::{LostMessage, LostMessages};
 #[cfg(not(feature = "tracing"))]
 use self::no_log as log;
@@ -49,7 +49,7 @@ use self::recent::{LONGEST, Recent};
 pub(crate) use self::tally::Life;
 use self::tally::Tallied;
 pub use self::tally::{Lives, Tally};
-use self::thinned::{Alike, DeadLetterLines, Kind, Line};
+use self::thinned::{Alike, DeadLetterLines, FailureGroup, Line};
 #[cfg(feature = "timing")]
 pub(crate) use self::timing::Took;
 #[cfg(feature = "timing")]
@@ -294,7 +294,8 @@ impl Observer {
             && let Some(level) = log::level_of_line(*outcome, about)
         {
             let supervisor = about.actor.clone();
-            let kind = Kind { supervisor, failure: cause.type_name(), outcome: outcome.in_a_word(), level };
+            let kind =
+                FailureGroup { supervisor, failure: cause.type_name(), outcome: outcome.in_a_word(), level };
             line = self.alike().count(kind, now);
         }
         line

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::About;
 use super::dead_letter::{DeadLetter, GivenUp};
 use super::intervention::Intervention;
-use super::thinned::{Kind, MissedLetters};
+use super::thinned::{FailureGroup, MissedLetters};
 use crate::base::{ActorPath, Uid};
 use crate::failure::Failure;
 use crate::supervision::{LogLevel, Note, Outcome};
@@ -37,7 +37,7 @@ pub(super) fn level_of_line(_: Outcome, _: &About<'_>) -> Option<LogLevel> {
 
 pub(super) fn failures_pause(_: &ActorPath) {}
 
-pub(super) fn failures_missed(_: &Kind, _: u64) {}
+pub(super) fn failures_missed(_: &FailureGroup, _: u64) {}
 
 pub(super) fn unsaid(_: &ActorPath, _: Option<&ActorPath>) {}
 

@@ -156,7 +156,7 @@ impl DeadLetterLines {
 
 /// What similar failures have in common.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct Kind {
+pub(crate) struct FailureGroup {
     pub(crate) supervisor: ActorPath,
     /// The type of the failure.
     pub(crate) failure: &'static str,
@@ -168,10 +168,10 @@ pub(crate) struct Kind {
 
 /// Counts failures of the same kind.
 #[derive(Debug, Default)]
-pub(crate) struct Alike(HashMap<Kind, LineCount>);
+pub(crate) struct Alike(HashMap<FailureGroup, LineCount>);
 
 impl Alike {
-    pub(crate) fn count(&mut self, kind: Kind, now: Time) -> Line {
+    pub(crate) fn count(&mut self, kind: FailureGroup, now: Time) -> Line {
         if self.0.len() >= MOST_KINDS && !self.0.contains_key(&kind) {
             return Line::Own { missed: 0 };
         }
@@ -179,7 +179,7 @@ impl Alike {
     }
 
     /// The kinds whose window is over at `now`, or all of them, with how many failures of each got no line.
-    pub(crate) fn over(&mut self, now: Option<Time>) -> Vec<(Kind, u64)> {
+    pub(crate) fn over(&mut self, now: Option<Time>) -> Vec<(FailureGroup, u64)> {
         let over = |count: &LineCount| now.is_none_or(|now| count.is_over(now));
         let ended = self.0.extract_if(|_, count| over(count));
         ended.map(|(kind, count)| (kind, count.missed)).filter(|(_, missed)| *missed > 0).collect()
@@ -216,9 +216,9 @@ mod tests {
         }
     }
 
-    fn kind(outcome: &'static str) -> Kind {
+    fn kind(outcome: &'static str) -> FailureGroup {
         let supervisor = "supervise://shop/user".parse().expect("a path");
-        Kind { supervisor, failure: "io::Error", outcome, level: LogLevel::Error }
+        FailureGroup { supervisor, failure: "io::Error", outcome, level: LogLevel::Error }
     }
 
     #[test]
@@ -241,7 +241,10 @@ mod tests {
         let mut alike = Alike::default();
         for supervisor in 0..1000 {
             let supervisor = format!("supervise://shop/user/{supervisor}").parse().expect("a path");
-            assert_eq!(alike.count(Kind { supervisor, ..kind("stop") }, Duration::ZERO), Line::Own { missed: 0 });
+            assert_eq!(
+                alike.count(FailureGroup { supervisor, ..kind("stop") }, Duration::ZERO),
+                Line::Own { missed: 0 }
+            );
         }
         assert_eq!(alike.0.len(), MOST_KINDS);
         // Windows that are over make room.

@@ -56,12 +56,12 @@ pub(super) enum Work {
 pub(super) struct Over {
     pub(super) mine: Number,
     pub(super) effects: Vec<Effect>,
-    pub(super) kept: Kept,
+    pub(super) kept: AssociationTables,
 }
 
 /// What belongs to one association.
 #[derive(Default)]
-pub(super) struct Kept {
+pub(super) struct AssociationTables {
     /// By the actor's uid on its node.
     pub(super) proxies: HashMap<u64, Vec<Interned>>,
     /// When the proxies that nobody holds are looked for.
@@ -86,7 +86,7 @@ pub(super) struct Interned {
 
 struct State {
     association: Association,
-    kept: Kept,
+    kept: AssociationTables,
     /// Proxies that wait for the window.
     waiting: Waiting,
     /// Proxies of actors with full mailboxes, by the actor's uid on its node.
@@ -126,7 +126,7 @@ impl Link {
     ) -> Arc<Self> {
         let state = State {
             association,
-            kept: Kept::default(),
+            kept: AssociationTables::default(),
             waiting: Waiting::default(),
             paused: HashMap::new(),
             outbox: VecDeque::new(),

@@ -64,7 +64,7 @@ pub(super) struct Find {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Found {
+pub(super) enum FindAnswer {
     Actor(WireRef),
     Nobody,
     OtherType(String),

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Arc, OnceLock, Weak};
 use std::task::{Context as TaskContext, Poll, Waker};
 
-use super::run_queues::{Look, RunQueues, Taken};
+use super::run_queues::{Look, NextTask, RunQueues};
 use super::{Task, spawn};
 use crate::actor::system::SystemCore;
 
@@ -123,7 +123,7 @@ impl Crew {
     fn run_spare(&self) {
         self.spare_comes.store(false, Ordering::SeqCst);
         fence(Ordering::SeqCst);
-        let Some(Taken { task, more }) = self.queues.take_any() else { return };
+        let Some(NextTask { task, more }) = self.queues.take_any() else { return };
         if more {
             // Two scouts, as for a carrier.
             self.start_scout();

@@ -80,7 +80,7 @@ enum Phase {
 
 /// A task to be run.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Taken<T> {
+pub(super) struct NextTask<T> {
     pub(super) task: T,
     /// Whether other tasks wait: in the carrier's own queue or, if the task was stolen, in any queue.
     pub(super) more: bool,
@@ -229,7 +229,7 @@ impl<T> RunQueues<T> {
 
     /// Gives carrier `me` its next task. `Pending` means that the carrier sleeps, `None` that the system has ended
     /// and no task waits.
-    pub(super) fn next(&self, me: usize, cx: &Context<'_>) -> Poll<Option<Taken<T>>> {
+    pub(super) fn next(&self, me: usize, cx: &Context<'_>) -> Poll<Option<NextTask<T>>> {
         loop {
             let own = self.carriers[me].take_first();
             if let Some(taken) = own.or_else(|| self.others(me).find_map(|victim| self.steal(me, victim))) {
@@ -242,9 +242,9 @@ impl<T> RunQueues<T> {
     }
 
     /// Takes a task for a spare, which has no queue.
-    pub(super) fn take_any(&self) -> Option<Taken<T>> {
+    pub(super) fn take_any(&self) -> Option<NextTask<T>> {
         let taken = self.carriers.iter().find_map(|carrier| carrier.take_first())?;
-        Some(Taken { more: taken.more || self.any_waits(), ..taken })
+        Some(NextTask { more: taken.more || self.any_waits(), ..taken })
     }
 
     fn others(&self, me: usize) -> impl Iterator<Item = &Carrier<T>> {
@@ -253,7 +253,7 @@ impl<T> RunQueues<T> {
     }
 
     /// Takes the older half of another carrier's queue. Returns the first task of it.
-    fn steal(&self, me: usize, victim: &Carrier<T>) -> Option<Taken<T>> {
+    fn steal(&self, me: usize, victim: &Carrier<T>) -> Option<NextTask<T>> {
         if !victim.has_some() {
             return None;
         }
@@ -270,11 +270,11 @@ impl<T> RunQueues<T> {
             carrier.set_waiting(&queue);
         }
         // A scout may have called this carrier for a task in a queue other than this one.
-        Some(Taken { task, more: self.any_waits() })
+        Some(NextTask { task, more: self.any_waits() })
     }
 
     /// Lets carrier `me` fall asleep if no task waits. `None`: a task waits.
-    fn sleep(&self, me: usize, cx: &Context<'_>) -> Option<Poll<Option<Taken<T>>>> {
+    fn sleep(&self, me: usize, cx: &Context<'_>) -> Option<Poll<Option<NextTask<T>>>> {
         let carrier = &self.carriers[me];
         carrier.remember(cx);
         carrier.set_phase(Phase::Resting);
@@ -355,14 +355,14 @@ impl<T> Carrier<T> {
     }
 
     #[inline]
-    fn take_first(&self) -> Option<Taken<T>> {
+    fn take_first(&self) -> Option<NextTask<T>> {
         if self.has_some() { self.take_waiting() } else { None }
     }
 
-    fn take_waiting(&self) -> Option<Taken<T>> {
+    fn take_waiting(&self) -> Option<NextTask<T>> {
         let mut queue = self.lock();
         let task = queue.tasks.pop_front()?;
-        Some(Taken { task, more: self.set_waiting(&queue) > 0 })
+        Some(NextTask { task, more: self.set_waiting(&queue) > 0 })
     }
 
     fn set_phase(&self, phase: Phase) {
@@ -395,7 +395,7 @@ mod tests {
         fn wake(self: Arc<Self>) {}
     }
 
-    fn task(poll: Poll<Option<Taken<u32>>>) -> Taken<u32> {
+    fn task(poll: Poll<Option<NextTask<u32>>>) -> NextTask<u32> {
         match poll {
             Poll::Ready(Some(taken)) => taken,
             other => panic!("no task: {other:?}"),
@@ -410,8 +410,8 @@ mod tests {
         queues.push_here(1, 8).unwrap();
         let waker = Waker::from(Arc::new(Carrier));
         let cx = Context::from_waker(&waker);
-        assert_eq!(task(queues.next(2, &cx)), Taken { task: 7, more: true });
-        assert_eq!(task(queues.next(2, &cx)), Taken { task: 8, more: false });
+        assert_eq!(task(queues.next(2, &cx)), NextTask { task: 7, more: true });
+        assert_eq!(task(queues.next(2, &cx)), NextTask { task: 8, more: false });
         assert!(queues.next(2, &cx).is_pending());
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Rules 1.5 and 19.6.
 
-mod found;
+mod activity;
 
 use std::fmt;
 use std::future::Future;
@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 
-use self::found::Found;
+use self::activity::RecipientActivity;
 use super::{Ask, AskError};
 use crate::actor::actor_ref::{ActorRef, AnyActorRef};
 use crate::actor::cell::Core;
@@ -105,12 +105,12 @@ pub struct AskTimeout {
     limit: Duration,
     actor: ActorPath,
     message: &'static str,
-    found: Found,
+    found: RecipientActivity,
 }
 
 impl AskTimeout {
     fn of(to: &AnyActorRef, asked: ActorType, message: &'static str, limit: Duration) -> Self {
-        Self { limit, actor: to.path(), message, found: Found::of(to, asked) }
+        Self { limit, actor: to.path(), message, found: RecipientActivity::of(to, asked) }
     }
 
     /// How long the asker waited.

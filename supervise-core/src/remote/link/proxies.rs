@@ -3,7 +3,7 @@
 use std::mem::take;
 use std::sync::Arc;
 
-use super::{Interned, Kept, Link};
+use super::{AssociationTables, Interned, Link};
 use crate::actor::dispatch::Task;
 use crate::actor::{ActorRef, AnyActorRef, EndReason};
 use crate::base::{SCHEME, Uid};
@@ -106,7 +106,7 @@ impl Link {
     }
 }
 
-impl Kept {
+impl AssociationTables {
     /// Forgets the proxies that nobody holds, whenever their number has doubled or has come half of the way to the limit. The caller
     /// drops the returned values outside the lock.
     fn sweep(&mut self, limit: usize) -> Vec<(Interned, Task)> {

@@ -4,7 +4,7 @@ use std::pin::Pin;
 
 use super::super::codec::{Pending, answered};
 use super::super::remote_actor::RemoteActor;
-use super::super::wire::{Find, Found, WireRef, bytes};
+use super::super::wire::{Find, FindAnswer, WireRef, bytes};
 use super::{Node, NodeCore};
 use crate::actor::{RefOf, ReplyTo};
 use crate::base::{ActorPath, InvalidPath};
@@ -74,9 +74,11 @@ impl Node {
                 if let Some(link) = self.0.link_of(&peer)
                     && let Some((mine, _)) = link.numbers()
                 {
-                    let (reply, answer) = ReplyTo::<Found>::asked();
+                    let (reply, answer) = ReplyTo::<FindAnswer>::asked();
                     if let Some(slot) = reply.erase()
-                        && link.ask(mine, 0, bytes(&find).into(), Pending::new(slot, answered::<Found>)).is_ok()
+                        && link
+                            .ask(mine, 0, bytes(&find).into(), Pending::new(slot, answered::<FindAnswer>))
+                            .is_ok()
                     {
                         link.flush();
                         // A verdict came in between. The next association may begin in time.
@@ -97,34 +99,34 @@ impl Node {
         }
     }
 
-    fn read<A: RemoteActor>(&self, path: &str, found: Found) -> Result<RefOf<A>, FindError> {
+    fn read<A: RemoteActor>(&self, path: &str, found: FindAnswer) -> Result<RefOf<A>, FindError> {
         match found {
-            Found::Actor(wire) => Ok(RefOf::<A>::from(self.0.read_ref::<A>(&wire))),
-            Found::Nobody => Err(FindError::NotFound(path.to_owned())),
-            Found::OtherType(is) => Err(FindError::OtherType { is }),
-            Found::NotServed => Err(FindError::NotServed(A::NAME.to_owned())),
+            FindAnswer::Actor(wire) => Ok(RefOf::<A>::from(self.0.read_ref::<A>(&wire))),
+            FindAnswer::Nobody => Err(FindError::NotFound(path.to_owned())),
+            FindAnswer::OtherType(is) => Err(FindError::OtherType { is }),
+            FindAnswer::NotServed => Err(FindError::NotServed(A::NAME.to_owned())),
         }
     }
 }
 
 impl NodeCore {
     /// What a peer that looks for an actor finds.
-    pub(in crate::remote) fn found(&self, find: &Find) -> Found {
+    pub(in crate::remote) fn found(&self, find: &Find) -> FindAnswer {
         self.found_by(find, !self.is_untrusted)
     }
 
     /// What somebody finds who may find all actors, or only those that have a name.
-    fn found_by(&self, find: &Find, finds_all: bool) -> Found {
-        let Some(kind) = self.served.get(&*find.actor) else { return Found::NotServed };
-        let Some(actor) = self.system.find(&find.path) else { return Found::Nobody };
+    fn found_by(&self, find: &Find, finds_all: bool) -> FindAnswer {
+        let Some(kind) = self.served.get(&*find.actor) else { return FindAnswer::NotServed };
+        let Some(actor) = self.system.find(&find.path) else { return FindAnswer::Nobody };
         if !finds_all && !self.has_name(actor.uid().into()) {
-            return Found::Nobody;
+            return FindAnswer::Nobody;
         }
         if !(kind.reaches)(&actor) {
-            return Found::OtherType(actor.core().description().type_name().to_owned());
+            return FindAnswer::OtherType(actor.core().description().type_name().to_owned());
         }
         self.export(&actor, Some(*kind));
-        Found::Actor(WireRef {
+        FindAnswer::Actor(WireRef {
             node: self.me.to_string(),
             incarnation: self.incarnation,
             uid: actor.uid().into(),

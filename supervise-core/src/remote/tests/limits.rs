@@ -13,7 +13,7 @@ use super::super::association::{Frame, Greeting, Packet, VERSIONS};
 use super::super::inbox::Inbox;
 use super::super::memory::Network;
 use super::super::transport::{BoxFuture, NodeId, Transport, TransportError};
-use super::super::wire::{Find, Found, Note, WireRef, bytes, decode, encode};
+use super::super::wire::{Find, FindAnswer, Note, WireRef, bytes, decode, encode};
 use super::super::{JoinError, Node, NodeBuilder, RegisterError};
 use super::{Plain, find, place, settle};
 use crate::actor::ActorSystem;
@@ -373,10 +373,10 @@ async fn an_untrusted_peer_that_looks_for_an_actor_without_a_name_does_not_reach
     let (system, node, _puppet) = Puppet::new(NodeBuilder::untrusted).await;
     let plain = system.spawn("plain", || Plain).unwrap();
     let find = Find { path: "/user/plain".to_owned(), actor: "Plain".to_owned() };
-    assert_eq!(node.0.found(&find), Found::Nobody);
+    assert_eq!(node.0.found(&find), FindAnswer::Nobody);
     assert!(node.0.exported(plain.uid().into()).is_none());
     node.register("plain", &plain).unwrap();
-    assert!(matches!(node.0.found(&find), Found::Actor(_)));
+    assert!(matches!(node.0.found(&find), FindAnswer::Actor(_)));
 }
 
 #[tokio::test(start_paused = true)]

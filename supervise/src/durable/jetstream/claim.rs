@@ -7,7 +7,7 @@ use bytes::Bytes;
 use supervise_core::durable::lease::{Said, Sighting};
 use supervise_core::durable::{Claim, QueueId, Seq, StoreError, StoreErrorKind};
 
-use super::lease::{Lease, Taken, Terms, Watch};
+use super::lease::{Lease, NotTaken, Terms, Watch};
 use super::names::{Claimed, Owned};
 use super::open::Open;
 use super::read::{last_messages, last_number};
@@ -183,8 +183,8 @@ impl Open {
                 self.known.entry(id).or_default().holder = None;
                 Ok(lease)
             }
-            Err(Taken::Failed(text)) => Err(broken(text)),
-            Err(Taken::Yes) => Err(has_an_owner(name)),
+            Err(NotTaken::Failed(text)) => Err(broken(text)),
+            Err(NotTaken::HasAnOwner) => Err(has_an_owner(name)),
         }
     }
 

@@ -44,8 +44,8 @@ impl Until {
 }
 
 /// Why the lease was not taken: another process has it, or the attempt failed.
-pub(super) enum Taken {
-    Yes,
+pub(super) enum NotTaken {
+    HasAnOwner,
     Failed(String),
 }
 
@@ -62,13 +62,13 @@ pub(super) struct Terms {
 
 impl Terms {
     /// Puts a message with the owner's name under the lease's subject. The server forgets it after the lease's length.
-    async fn put(&self, owner: &str, after: u64) -> Result<u64, Taken> {
+    async fn put(&self, owner: &str, after: u64) -> Result<u64, NotTaken> {
         let message = PublishMessage::build()
             .payload(Bytes::copy_from_slice(owner.as_bytes()))
             .expected_last_subject_sequence(after);
         let failed = |error: async_nats::jetstream::context::PublishError| match error.kind() {
-            PublishErrorKind::WrongLastSequence => Taken::Yes,
-            _ => Taken::Failed(error.to_string()),
+            PublishErrorKind::WrongLastSequence => NotTaken::HasAnOwner,
+            _ => NotTaken::Failed(error.to_string()),
         };
         let ack = self.context.send_publish(self.subject.clone(), message).await.map_err(failed)?;
         Ok(ack.await.map_err(failed)?.sequence)
@@ -110,7 +110,7 @@ impl Watch {
 
 impl Lease {
     /// Takes the lease if no process has it, or if its last revision is `after`, which was our own or a released one.
-    pub(super) async fn take(terms: Terms, after: u64, watch: Watch) -> Result<Self, Taken> {
+    pub(super) async fn take(terms: Terms, after: u64, watch: Watch) -> Result<Self, NotTaken> {
         let until = Until::after(terms.length);
         let revision = terms.put(&terms.owner, after).await?;
         let state = Arc::new(Mutex::new(State { revision, until, has_ended: false }));
@@ -133,9 +133,9 @@ impl Lease {
             }
             match terms.put("", after).await {
                 Ok(_) => return Ok(()),
-                Err(Taken::Failed(text)) => return Err(text),
+                Err(NotTaken::Failed(text)) => return Err(text),
                 // A renewal was on its way.
-                Err(Taken::Yes) => match terms.own().await? {
+                Err(NotTaken::HasAnOwner) => match terms.own().await? {
                     Some(own) => after = own,
                     None => return Ok(()),
                 },
@@ -173,7 +173,7 @@ async fn renew(terms: Terms, watch: Watch, state: Arc<Mutex<State>>) {
                 watch.look().await;
             }
             // Perhaps the renewal is our own, and its acknowledgement was lost. The next renewal shows until when the lease holds.
-            Err(Taken::Yes) => match terms.own().await {
+            Err(NotTaken::HasAnOwner) => match terms.own().await {
                 Ok(Some(own)) => lock(&state).revision = own,
                 // The server has forgotten the lease, so another process may take it from now on.
                 Ok(None) => {
@@ -182,7 +182,7 @@ async fn renew(terms: Terms, watch: Watch, state: Arc<Mutex<State>>) {
                 }
                 Err(_) => {}
             },
-            Err(Taken::Failed(_)) => {}
+            Err(NotTaken::Failed(_)) => {}
         }
     }
 }

@@ -180,8 +180,8 @@ impl Open {
             match Lease::take(self.member_terms(id), after, watch).await {
                 Ok(lease) => break lease,
                 // A renewal of this process was on its way.
-                Err(lease::Taken::Yes) => {}
-                Err(lease::Taken::Failed(text)) => return Err(broken(text)),
+                Err(lease::NotTaken::HasAnOwner) => {}
+                Err(lease::NotTaken::Failed(text)) => return Err(broken(text)),
             }
         };
         self.leases.hold(id, &lease);

@@ -9,7 +9,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, Error, ErrorCode, OpenFlags};
 use supervise_core::durable::{StoreError, StoreErrorKind};
 
-use super::marks::Found;
+use super::marks::EarlierMarks;
 use super::statements::Meta;
 
 /// "svmb" as SQLite's `application_id`, by which programs tell whose a file is.
@@ -50,7 +50,7 @@ impl Place {
     pub(super) fn failed(&self, error: &Error) -> StoreError {
         match error.sqlite_error_code() {
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-                let pid = Found::read(&self.marks()).ok().flatten().and_then(|marks| marks.pid());
+                let pid = EarlierMarks::read(&self.marks()).ok().flatten().and_then(|marks| marks.pid());
                 let who = pid.map_or_else(|| "another process".to_owned(), |pid| format!("the process {pid}"));
                 self.error(StoreErrorKind::Locked { pid }, format_args!("{who} has it open"))
             }

@@ -132,11 +132,11 @@ impl Marks for MarksFile {
 
 /// The marks that earlier processes left.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct EarlierMarks {
     bytes: Vec<u8>,
 }
 
-impl Found {
+impl EarlierMarks {
     /// `None` if there is no such file.
     pub(super) fn read(path: &Path) -> io::Result<Option<Self>> {
         match std::fs::read(path) {

@@ -9,7 +9,7 @@ use supervise_core::durable::{Ended, Opened, QueueId, Seq, StoreError, StoreErro
 use super::engine::{Clock, Engine, checkpoint};
 use super::file::Place;
 use super::identity::Identity;
-use super::marks::{Found, MarksFile};
+use super::marks::{EarlierMarks, MarksFile};
 use super::queue::Queue;
 use super::reserve::Reserve;
 use super::rows::{HIGHEST_SEQ, decode_numbers, message_id, millis, row_number};
@@ -35,7 +35,7 @@ struct Inventory<'a> {
     meta: Meta,
     queues: BTreeMap<QueueId, Queue>,
     ended: Ended,
-    found: Option<Found>,
+    found: Option<EarlierMarks>,
     missing: Vec<(QueueId, Seq)>,
 }
 
@@ -45,7 +45,7 @@ pub(super) fn recover<'c>(
     connection: &'c Connection,
 ) -> Result<(Engine<'c>, Opened), StoreError> {
     let sqlite = |error| place.failed(&error);
-    let found = Found::read(&place.marks());
+    let found = EarlierMarks::read(&place.marks());
     let found = found.map_err(|error| {
         place.error(StoreErrorKind::Broken, format_args!("its `-marks` file cannot be used: {error}"))
     })?;
@@ -105,7 +105,7 @@ impl<'a> Inventory<'a> {
         place: &'a Place,
         accepts_damage: bool,
         connection: &Connection,
-        found: Option<Found>,
+        found: Option<EarlierMarks>,
         boot: &'a str,
     ) -> Result<Self, StoreError> {
         let sqlite = |error| place.failed(&error);
@@ -250,7 +250,7 @@ impl<'a> Inventory<'a> {
 
     /// Notes the messages that the marks know and the file does not. Their numbers are not given again.
     fn find_missing(&mut self) {
-        let appended: Vec<_> = self.found.iter().flat_map(Found::appended).collect();
+        let appended: Vec<_> = self.found.iter().flat_map(EarlierMarks::appended).collect();
         for (id, next) in appended {
             let known = self.queues.get(&id).map_or(1, |queue| queue.next);
             self.missing.extend((known..next).map(|seq| (id, Seq(seq))));
@@ -346,7 +346,7 @@ fn begin_marks(
     place: &Place,
     meta: &Meta,
     queues: &BTreeMap<QueueId, Queue>,
-    found: Option<&Found>,
+    found: Option<&EarlierMarks>,
 ) -> std::io::Result<MarksFile> {
     let marks = MarksFile::open(&place.marks(), meta.epoch)?;
     marks.begin(meta.store, meta.last_commit)?;

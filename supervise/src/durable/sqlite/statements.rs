@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, Result, Row, Statement};
 use supervise_core::durable::{Append, KEYS_ARE_KEPT};
 
-use super::marks::Found;
+use super::marks::EarlierMarks;
 use super::queue::Queue;
 use super::rows::{COLUMNS, MessageRow, Sum, encode_numbers, millis, sum_of_message};
 
@@ -212,10 +212,10 @@ impl<'c> Statements<'c> {
 
 impl Meta {
     /// The row of a new store, or of a store whose row is lost.
-    pub(super) fn fresh(on: &Connection, marks: Option<&Found>) -> Result<Self> {
+    pub(super) fn fresh(on: &Connection, marks: Option<&EarlierMarks>) -> Result<Self> {
         let store: i64 = on.query_row("SELECT random()", (), |row| row.get(0))?;
-        let store = marks.and_then(Found::store).unwrap_or(store.cast_unsigned());
-        let (last_commit, epoch) = marks.and_then(Found::commit).unwrap_or_default();
+        let store = marks.and_then(EarlierMarks::store).unwrap_or(store.cast_unsigned());
+        let (last_commit, epoch) = marks.and_then(EarlierMarks::commit).unwrap_or_default();
         Ok(Self { store, epoch, last_commit, next_queue: 1, is_open: false, boot: String::new() })
     }
 

@@ -16,7 +16,7 @@ use loom::sync::atomic::fence;
 use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread::{self, JoinHandle};
 
-use super::{Look, RunQueues, Taken};
+use super::{Look, NextTask, RunQueues};
 
 /// What a task does when it has its turn, before it is done.
 #[derive(Debug, Clone, Copy)]
@@ -75,7 +75,7 @@ impl Model {
             return Poll::Ready(());
         }
         while self.queues.look(Some(of)) == Look::AllBusy {
-            let Some(Taken { task, .. }) = self.queues.take_any() else { break };
+            let Some(NextTask { task, .. }) = self.queues.take_any() else { break };
             self.turn(None, task);
         }
         Poll::Pending
@@ -96,7 +96,7 @@ impl Model {
             }
             loop {
                 match self.queues.next(me, cx) {
-                    Poll::Ready(Some(Taken { task, more })) => {
+                    Poll::Ready(Some(NextTask { task, more })) => {
                         if more {
                             self.tell_scout();
                         }

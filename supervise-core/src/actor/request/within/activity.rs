@@ -16,7 +16,7 @@ const NAMED: usize = 3;
 
 /// What an actor was found doing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum RecipientActivity {
     Ended,
     Stopping,
     Failed,
@@ -37,13 +37,13 @@ pub(super) struct Behind {
     /// How many messages the pattern itself has.
     waiting: usize,
     /// The busiest ones, by their names below the pattern.
-    busy: Vec<(String, Found)>,
+    busy: Vec<(String, RecipientActivity)>,
     /// How many others are not idle.
     others: usize,
     idle: usize,
 }
 
-impl Found {
+impl RecipientActivity {
     pub(super) fn of(actor: &AnyActorRef, asked: ActorType) -> Self {
         let found = Self::of_any(actor);
         let is_pattern = !actor.core().description().is(asked);
@@ -99,8 +99,8 @@ impl Behind {
                     patterns.push_back(child);
                     continue;
                 }
-                match Found::of_any(&child) {
-                    Found::Idle => idle += 1,
+                match RecipientActivity::of_any(&child) {
+                    RecipientActivity::Idle => idle += 1,
                     found => {
                         let path = child.path().to_string();
                         busy.push((path.strip_prefix(&below).unwrap_or(&path).to_owned(), found));
@@ -144,7 +144,7 @@ impl fmt::Display for Behind {
     }
 }
 
-impl fmt::Display for Found {
+impl fmt::Display for RecipientActivity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Ended => "it has ended, and somebody else holds the reply slot",
