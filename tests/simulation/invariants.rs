@@ -211,7 +211,7 @@ impl Watchdog {
                 }
             }
             SystemMessage::Started(child) => watchdog.fields.started(*child),
-            SystemMessage::RestartPrepared(child) => watchdog.fields.halted(*child),
+            SystemMessage::RestartPrepared(child) => watchdog.fields.restart_prepared(*child),
             SystemMessage::Failed { child, .. } => watchdog.fields.failed(*child),
             _ => {}
         }

@@ -48,7 +48,7 @@ enum Stage {
     Creating,
     Restarting(Fault),
     /// The first half of a restart.
-    Halting,
+    Preparing,
     /// All children have to end.
     Ending,
     Ended,
@@ -408,14 +408,14 @@ impl Model {
                 self.begin_restart(cause);
             }
             SystemMessage::PrepareRestart(_) if ends => {}
-            SystemMessage::PrepareRestart(cause) => self.halt(cause),
+            SystemMessage::PrepareRestart(cause) => self.prepare_restart(cause),
             SystemMessage::Replaced(child) => {
                 if let Some(child) = self.children.get_mut(&child) {
                     child.to_be_replaced = false;
                 }
             }
             SystemMessage::Started(child) => self.fields.started(child),
-            SystemMessage::RestartPrepared(child) => self.fields.halted(child),
+            SystemMessage::RestartPrepared(child) => self.fields.restart_prepared(child),
             SystemMessage::Terminate => self.terminate(),
             SystemMessage::Ended { subject, child, how } => self.ended(subject, child, how),
             SystemMessage::Watch(watcher) => {

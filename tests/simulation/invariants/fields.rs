@@ -17,7 +17,7 @@ pub(crate) struct Fields {
     all: Vec<Field>,
     group: Group,
     /// A restart was delayed, or a supervisor above made a field start before its turn. So a field of a group may be
-    /// halted after the others, and start with its parent rather than with the group.
+    /// prepared after the others, and start with its parent rather than with the group.
     mixed: bool,
     /// Between the factory and the hook of an instance.
     starting: bool,
@@ -46,7 +46,7 @@ struct Field {
     let_go: bool,
     /// It is permanent and ended by itself.
     missing: bool,
-    halts: u32,
+    unprepared: u32,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -54,22 +54,22 @@ enum State {
     Down,
     Starting,
     Up,
-    Halting,
-    Halted,
+    Preparing,
+    Prepared,
     Stopping,
 }
 
 impl Field {
     /// Whether others wait for it.
     fn is_on_its_way(&self) -> bool {
-        matches!(self.state, State::Starting | State::Halting) && !self.let_go
+        matches!(self.state, State::Starting | State::Preparing) && !self.let_go
     }
 }
 
 impl Fields {
     pub(crate) fn new(specs: Vec<ChildSpec>, scope: Scope) -> Self {
         let field =
-            |spec| Field { spec, child: None, state: State::Down, let_go: false, missing: false, halts: 0 };
+            |spec| Field { spec, child: None, state: State::Down, let_go: false, missing: false, unprepared: 0 };
         Self {
             all: specs.into_iter().map(field).collect(),
             group: match scope {
@@ -108,24 +108,24 @@ impl Fields {
 
     pub(crate) fn spawned(&mut self, at: usize, child: Id, id: ChildId) {
         self.all[at].child = Some((child, id));
-        self.all[at].halts = 0;
+        self.all[at].unprepared = 0;
         self.ever.insert(id);
     }
 
     pub(crate) fn started(&mut self, child: ChildId) {
         let Some(field) = self.of(child) else { return };
-        let before_its_turn = field.state == State::Halted;
+        let before_its_turn = field.state == State::Prepared;
         if before_its_turn || field.state == State::Starting {
             field.state = State::Up;
         }
         self.mixed |= before_its_turn;
     }
 
-    pub(crate) fn halted(&mut self, child: ChildId) {
+    pub(crate) fn restart_prepared(&mut self, child: ChildId) {
         let Some(field) = self.of(child) else { return };
-        field.halts -= 1;
-        if field.halts == 0 && field.state == State::Halting {
-            field.state = State::Halted;
+        field.unprepared -= 1;
+        if field.unprepared == 0 && field.state == State::Preparing {
+            field.state = State::Prepared;
         }
     }
 
@@ -133,7 +133,7 @@ impl Fields {
         if let Some(field) = self.of(child)
             && field.state == State::Starting
         {
-            field.state = State::Halted;
+            field.state = State::Prepared;
         }
     }
 
@@ -167,7 +167,7 @@ impl Fields {
         let place = self.all.iter().position(|field| field.child.is_some_and(|(_, id)| id == culprit));
         if let (Some(at), Group::None, Outcome::Restarting { delay: Some(_), .. }) = (place, self.group, outcome)
             && self.awaited == place
-            && self.all[at].state == State::Halted
+            && self.all[at].state == State::Prepared
         {
             // It could not start, and starts again while the others continue.
             self.all[at].state = State::Up;
@@ -194,7 +194,7 @@ impl Fields {
     /// Children that outlived the earlier instance are restarted now, without waiting for them.
     pub(crate) fn parent_restarted(&mut self) {
         for field in &mut self.all {
-            if matches!(field.state, State::Halting | State::Halted) {
+            if matches!(field.state, State::Preparing | State::Prepared) {
                 field.state = State::Up;
             }
         }
@@ -237,7 +237,7 @@ impl Fields {
 
     fn in_order(&self, at: usize) -> Check {
         let before = &self.all[..at];
-        let waits = before.iter().any(|field| field.state == State::Halted && !field.let_go && !self.mixed)
+        let waits = before.iter().any(|field| field.state == State::Prepared && !field.let_go && !self.mixed)
             || self.all.iter().any(Field::is_on_its_way);
         // Under one-for-one a permanent child comes back whatever the others do.
         let in_turn = self.group != Group::None || (self.starting && !self.all[at].missing);
@@ -257,22 +257,22 @@ impl Fields {
             SystemMessage::Restart(_) | SystemMessage::PrepareRestart(_) if temporary => {
                 return broken(Invariant::RestartTypeKept, format!("{child} is temporary and gets {message:?}"));
             }
-            SystemMessage::Restart(_) if *state == State::Halted => {
+            SystemMessage::Restart(_) if *state == State::Prepared => {
                 if self.group != Group::None {
                     self.in_order(at)?;
                 }
                 self.all[at].state = State::Starting;
             }
             SystemMessage::PrepareRestart(_) => {
-                let early = |field: &Field| matches!(field.state, State::Halting | State::Halted);
+                let early = |field: &Field| matches!(field.state, State::Preparing | State::Prepared);
                 let out_of_turn = !self.mixed && self.all[..at].iter().any(early);
-                // The parent does not wait for a child that it stops in the middle of its halt.
-                let another = self.all.iter().any(|it| it.state == State::Halting && !it.let_go);
+                // The parent does not wait for a child that it stops in the middle of its restart.
+                let another = self.all.iter().any(|it| it.state == State::Preparing && !it.let_go);
                 if out_of_turn || another {
-                    return broken(Invariant::FieldsGoInReverse, format!("{at} is halted: {:?}", self.all));
+                    return broken(Invariant::FieldsGoInReverse, format!("{at} is prepared: {:?}", self.all));
                 }
-                self.all[at].state = State::Halting;
-                self.all[at].halts += 1;
+                self.all[at].state = State::Preparing;
+                self.all[at].unprepared += 1;
             }
             SystemMessage::Terminate => {
                 let later = self.all[at + 1..].iter().any(|field| field.state != State::Down);
@@ -297,7 +297,7 @@ impl Fields {
 
     pub(crate) fn at_rest(&self, id: Id) -> Check {
         for Field { spec, state, let_go, .. } in &self.all {
-            if matches!(state, State::Starting | State::Halting | State::Halted) {
+            if matches!(state, State::Starting | State::Preparing | State::Prepared) {
                 return broken(
                     Invariant::FieldsStartInOrder,
                     format!("{} of {id} is {state:?} for ever", spec.name),

@@ -28,7 +28,7 @@ impl Model {
 
     /// Whether this actor restarts, and the child, if it outlives the old instance, restarts with it.
     fn restarts_with_me(&self, id: ChildId) -> bool {
-        let goes = matches!(self.stage, Stage::Creating | Stage::Restarting(_) | Stage::Halting);
+        let goes = matches!(self.stage, Stage::Creating | Stage::Restarting(_) | Stage::Preparing);
         let rebuilds = matches!(self.code, Some(Code::Hook(Call::StartNewInstance(_))))
             || self.fields.are_declared_again()
             || self.instance == Instance::Broken;

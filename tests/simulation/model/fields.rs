@@ -31,8 +31,8 @@ struct Field {
     way: Way,
     /// How often its child has been suspended for the group restart that it takes part in. Zero: it takes part in none.
     owed: u32,
-    /// How many Halts its child has not answered.
-    halts: u32,
+    /// How many `PrepareRestart`s its child has not answered.
+    unprepared: u32,
     /// It is temporary, and failed.
     gives_up: bool,
 }
@@ -59,15 +59,15 @@ enum Way {
     Starting,
     Up,
     Ending,
-    /// To be halted in its turn.
-    ToHalt,
-    Halting,
-    Halted,
+    /// Its restart is to be prepared in its turn.
+    ToPrepare,
+    Preparing,
+    Prepared,
 }
 
 impl Field {
     fn new(spec: ChildSpec) -> Self {
-        Self { spec, child: None, way: Way::Down, owed: 0, halts: 0, gives_up: false }
+        Self { spec, child: None, way: Way::Down, owed: 0, unprepared: 0, gives_up: false }
     }
 
     fn is_down(&mut self) {
@@ -122,7 +122,7 @@ impl Fields {
     /// Whether it waits for this child, which has failed on its way.
     pub(super) fn wait_for(&self, child: ChildId) -> bool {
         let Some(at) = self.place_of(child) else { return false };
-        self.all[at].way == Way::Halted && self.declaring.as_ref().is_some_and(|(next, _)| *next == at + 1)
+        self.all[at].way == Way::Prepared && self.declaring.as_ref().is_some_and(|(next, _)| *next == at + 1)
     }
 
     /// It does not wait for this child any more.
@@ -167,18 +167,18 @@ impl Fields {
         let Some(field) = self.of(child) else { return };
         match field.way {
             // It came back before its turn.
-            Way::Halted if field.owed > 0 => field.way = Way::ToHalt,
-            Way::Starting | Way::Halted => field.way = Way::Up,
+            Way::Prepared if field.owed > 0 => field.way = Way::ToPrepare,
+            Way::Starting | Way::Prepared => field.way = Way::Up,
             _ => {}
         }
     }
 
-    pub(super) fn halted(&mut self, child: ChildId) {
+    pub(super) fn restart_prepared(&mut self, child: ChildId) {
         let Some(field) = self.of(child) else { return };
-        field.halts -= 1;
+        field.unprepared -= 1;
         // Only the answer to the last one counts.
-        if field.halts == 0 && field.way == Way::Halting {
-            field.way = Way::Halted;
+        if field.unprepared == 0 && field.way == Way::Preparing {
+            field.way = Way::Prepared;
         }
     }
 
@@ -228,7 +228,7 @@ impl Fields {
     /// A child will be restarted together with its parent, so its group does not wait for it.
     pub(super) fn leave_to_parent(&mut self, child: ChildId) {
         if let Some(field) = self.of(child)
-            && field.way == Way::Halted
+            && field.way == Way::Prepared
         {
             field.way = Way::Up;
         }
@@ -236,8 +236,9 @@ impl Fields {
 
     /// Whether its group restarts, and it has not been reached.
     pub(super) fn is_to_restart(&mut self, child: ChildId) -> bool {
-        self.of(child)
-            .is_some_and(|field| field.owed > 0 && matches!(field.way, Way::ToHalt | Way::Halting | Way::Halted))
+        self.of(child).is_some_and(|field| {
+            field.owed > 0 && matches!(field.way, Way::ToPrepare | Way::Preparing | Way::Prepared)
+        })
     }
 
     pub(super) fn owe_one_more(&mut self, child: ChildId) {
@@ -266,7 +267,7 @@ impl Model {
     /// A new incarnation goes on with the counts of the one before.
     pub(crate) fn spawn_field(&mut self, at: usize, id: ChildId, actor: Id) {
         let field = &mut self.fields.all[at];
-        field.halts = 0;
+        field.unprepared = 0;
         let former = field.child.replace(id).and_then(|former| self.children.remove(&former));
         let mut child = Child::new(actor, None);
         if let Some(former) = former {
@@ -298,28 +299,33 @@ impl Model {
         }
     }
 
-    /// One step at a time: first the halts, beginning with the last field; then the starts, in order; then the rest of
+    /// One step at a time: first the first halves of the restarts, beginning with the last field; then the starts, in order; then the rest of
     /// the new instance's start.
     pub(super) fn move_fields(&mut self) {
         let waits = self.told_to_stop || self.queue.iter().any(ends_an_instance) || self.deciding.is_some();
-        let on_its_way = |field: &Field| matches!(field.way, Way::Halting | Way::Starting);
+        let on_its_way = |field: &Field| matches!(field.way, Way::Preparing | Way::Starting);
         if waits || self.stage != Stage::Living || self.fields.all.iter().any(on_its_way) {
             return;
         }
-        if let Some(at) = self.fields.all.iter().rposition(|field| field.way == Way::ToHalt) {
-            self.halt_field(at);
+        if let Some(at) = self.fields.all.iter().rposition(|field| field.way == Way::ToPrepare) {
+            self.prepare_field(at);
             return;
         }
-        let is_away = |field: &Field| matches!(field.way, Way::ToStart | Way::Missing | Way::Halted);
+        let is_away = |field: &Field| matches!(field.way, Way::ToStart | Way::Missing | Way::Prepared);
         if let Some(at) = self.fields.all.iter().position(is_away) {
             let Field { way, owed, child, .. } = self.fields.all[at];
             match way {
                 Way::ToStart => self.start_field(at),
-                Way::Halted if owed > 0 => {
+                Way::Prepared if owed > 0 => {
                     self.fields.all[at].way = Way::Starting;
                     self.fields.all[at].owed = 0;
                     let cause = self.fields.reason.expect("a group restarts for a reason");
-                    self.send_restart(child.expect("what is halted is there"), cause, owed, false);
+                    self.send_restart(
+                        child.expect("a child whose restart is prepared is there"),
+                        cause,
+                        owed,
+                        false,
+                    );
                 }
                 // Somebody has to decide about it first.
                 _ => {}
@@ -336,7 +342,7 @@ impl Model {
         }
     }
 
-    fn halt_field(&mut self, at: usize) {
+    fn prepare_field(&mut self, at: usize) {
         let child = self.fields.all[at].child.expect("what is up is there");
         if self.fields.is_temporary(child) {
             self.stop_now(child);
@@ -344,9 +350,9 @@ impl Model {
             let cause = self.fields.reason.expect("a group restarts for a reason");
             let actor = self.child(child).actor;
             self.send(actor, SystemMessage::PrepareRestart(cause));
-            self.fields.all[at].halts += 1;
+            self.fields.all[at].unprepared += 1;
         }
-        self.fields.all[at].way = Way::Halting;
+        self.fields.all[at].way = Way::Preparing;
     }
 
     fn start_field(&mut self, at: usize) {
@@ -360,7 +366,7 @@ impl Model {
         if let Some(field) = self.fields.of(child)
             && field.way == Way::Starting
         {
-            field.way = Way::Halted;
+            field.way = Way::Prepared;
         }
     }
 
@@ -415,14 +421,14 @@ impl Model {
                 self.fields.reason = Some(cause);
                 self.fields.all[at].owed = owed;
                 if matches!(way, Way::Up | Way::Starting) {
-                    self.fields.all[at].way = Way::ToHalt;
+                    self.fields.all[at].way = Way::ToPrepare;
                 }
             }
             way => {
                 // This also completes what its group wanted of it.
                 match way {
-                    Way::Halted => self.fields.all[at].way = Way::Starting,
-                    Way::ToHalt | Way::Halting => self.fields.all[at].way = Way::Up,
+                    Way::Prepared => self.fields.all[at].way = Way::Starting,
+                    Way::ToPrepare | Way::Preparing => self.fields.all[at].way = Way::Up,
                     _ => {}
                 }
                 self.send_restart(id, cause, owed, false);

@@ -70,15 +70,15 @@ impl Model {
     }
 
     /// The first half of a restart.
-    pub(super) fn halt(&mut self, cause: Fault) {
-        self.leave_instance(cause, Stage::Halting);
+    pub(super) fn prepare_restart(&mut self, cause: Fault) {
+        self.leave_instance(cause, Stage::Preparing);
     }
 
     fn leave_instance(&mut self, cause: Fault, next: Stage) {
         self.forget_declarations();
         self.stage = next;
         match self.instance {
-            Instance::Ready if self.skips_last_hook() && self.stage != Stage::Halting => self.leave(),
+            Instance::Ready if self.skips_last_hook() && self.stage != Stage::Preparing => self.leave(),
             Instance::Ready => {
                 let own = self.failed_by == Some(Culprit::Itself);
                 self.call(Call::PreRestart { cause, own, aborted: self.was_aborted });
@@ -129,7 +129,7 @@ impl Model {
             Stage::Restarting(cause) if self.children.values().all(|child| !child.asked_to_stop) => {
                 self.make(Call::StartNewInstance(cause));
             }
-            Stage::Halting if self.children.values().all(|child| !child.asked_to_stop) => {
+            Stage::Preparing if self.children.values().all(|child| !child.asked_to_stop) => {
                 self.stage = Stage::Living;
                 self.survivors = self.children.keys().copied().collect();
                 self.does.push(Effect::TellRestartPrepared);

@@ -245,7 +245,7 @@ impl Model {
 
     /// A child that will be restarted together with this actor gets no answer of its own.
     pub(super) fn round_is_due(&mut self, round: u64) {
-        let restarts = matches!(self.stage, Stage::Restarting(_) | Stage::Halting);
+        let restarts = matches!(self.stage, Stage::Restarting(_) | Stage::Preparing);
         let makes =
             matches!(self.code, Some(Code::Hook(Call::StartNewInstance(_)))) || self.fields.are_declared_again();
         let rebuilds = makes || self.instance == Instance::Broken;

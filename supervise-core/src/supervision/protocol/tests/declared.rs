@@ -1,12 +1,12 @@
 //! Children that are fields.
 
-mod halt;
 mod parent_restart;
 mod restart;
 mod restart_type;
 mod significant;
 mod start;
 mod stop;
+mod two_halves;
 
 use super::*;
 use crate::supervision::vocabulary::Effect::{RestartEnded, StartChild, TellRestartPrepared, TellStarted};

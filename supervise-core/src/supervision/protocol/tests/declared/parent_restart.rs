@@ -70,7 +70,7 @@ fn a_group_that_was_restarting_restarts_with_its_parent() {
 }
 
 #[test]
-fn a_halt_from_before_a_restart_of_the_parent_does_not_pass_for_the_next_one() {
+fn a_prepared_restart_from_before_a_restart_of_the_parent_does_not_pass_for_the_next_one() {
     let mut actor = fields(2);
     restarts(&mut actor, A, &ALL_FOR_ONE);
     back(&mut actor, Returned::Err(X));

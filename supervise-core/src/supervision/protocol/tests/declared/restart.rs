@@ -9,7 +9,7 @@ fn one_for_one_restarts_a_field_at_once() {
 }
 
 #[test]
-fn rest_for_one_halts_in_reverse_and_starts_in_order() {
+fn rest_for_one_prepares_in_reverse_and_starts_in_order() {
     let mut actor = fields(3);
     assert_eq!(restarts(&mut actor, B, &REST_FOR_ONE), [Send(C, Suspend), Send(C, PrepareRestart(X))]);
     assert_eq!(drive(&mut actor, down(C)), [Send(B, PrepareRestart(X))]);
@@ -78,7 +78,7 @@ fn a_field_whose_restart_is_over_lets_the_group_go_on_when_it_is_stopped() {
 }
 
 #[test]
-fn a_delayed_group_suspends_at_once_and_halts_when_the_delay_is_over() {
+fn a_delayed_group_suspends_at_once_and_prepares_when_the_delay_is_over() {
     let mut actor = fields(2);
     let second = Duration::from_secs(1);
     let slow = ALL_FOR_ONE.backoff(Backoff::exponential(second, second));

@@ -21,7 +21,7 @@ fn the_child_of_a_field_restarts_in_two_halves() {
 }
 
 #[test]
-fn a_halt_waits_for_children_that_are_to_end() {
+fn the_first_half_waits_for_children_that_are_to_end() {
     let mut actor = field();
     spawn(&mut actor);
     spawn(&mut actor);
@@ -35,7 +35,7 @@ fn a_halt_waits_for_children_that_are_to_end() {
 }
 
 #[test]
-fn a_halt_of_an_actor_that_never_started_is_done_without_a_hook() {
+fn the_first_half_of_an_actor_that_never_started_is_done_without_a_hook() {
     let mut actor = Protocol::new(0).as_field();
     actor.begin();
     spawn(&mut actor);
@@ -46,7 +46,7 @@ fn a_halt_of_an_actor_that_never_started_is_done_without_a_hook() {
 }
 
 #[test]
-fn a_halt_after_a_failed_restart_keeps_the_survivors() {
+fn the_first_half_after_a_failed_restart_keeps_the_survivors() {
     let mut actor = field();
     spawn(&mut actor);
     back(&mut actor, Returned::Err(X));
@@ -60,7 +60,7 @@ fn a_halt_after_a_failed_restart_keeps_the_survivors() {
 }
 
 #[test]
-fn a_halt_waits_for_parked_code_at_most_the_stop_timeout() {
+fn the_first_half_waits_for_parked_code_at_most_the_stop_timeout() {
     let mut actor = field();
     step(&mut actor, Input::Parked);
     drive(&mut actor, Suspend);
@@ -69,7 +69,7 @@ fn a_halt_waits_for_parked_code_at_most_the_stop_timeout() {
 }
 
 #[test]
-fn a_halt_that_reaches_an_ending_actor_is_nothing() {
+fn the_first_half_that_reaches_an_ending_actor_is_nothing() {
     let mut actor = field();
     spawn(&mut actor);
     drive(&mut actor, Terminate);
