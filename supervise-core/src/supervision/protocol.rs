@@ -173,6 +173,15 @@ enum Pending<C> {
     Terminate,
 }
 
+/// Whether a deferred or pending step was continued.
+#[must_use]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Continued {
+    Yes,
+    /// There is none, or it cannot be continued yet.
+    No,
+}
+
 #[derive(Debug, Clone, Hash)]
 struct Deferred<R, C> {
     /// Reports, until the actor's own failure or restart is over.
@@ -335,9 +344,10 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     /// Continues deferred steps, as far as possible now. The call, if one is due, comes last.
     fn continue_deferred(&mut self, effects: &mut Vec<Effect<R, C>>) {
         while !self.is_deciding() {
-            let continued = (self.deferred.is_some() && self.take_up_deferred(effects))
-                || (self.pending.is_some() && self.take_up_pending(effects));
-            if continued {
+            if self.deferred.is_some() && self.take_up_deferred(effects) == Continued::Yes {
+                continue;
+            }
+            if self.pending.is_some() && self.take_up_pending(effects) == Continued::Yes {
                 continue;
             }
             self.drive(effects);
@@ -349,9 +359,9 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         }
     }
 
-    /// Takes up one deferred message, failure or resume. Returns whether there was one.
+    /// Takes up one deferred message, failure or resume, if there is one.
     #[cold]
-    fn take_up_deferred(&mut self, effects: &mut Vec<Effect<R, C>>) -> bool {
+    fn take_up_deferred(&mut self, effects: &mut Vec<Effect<R, C>>) -> Continued {
         if let Some(message) = self.next_deferred_control() {
             self.receive(message, effects);
         } else if self.wanted.is_none()
@@ -361,24 +371,24 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         } else if let Some(resume) = self.take_deferred_resume() {
             self.resume_children(resume, effects);
         } else {
-            return false;
+            return Continued::No;
         }
-        true
+        Continued::Yes
     }
 
     /// Takes up the step that waits for user code, unless that is still out.
     #[cold]
-    fn take_up_pending(&mut self, effects: &mut Vec<Effect<R, C>>) -> bool {
+    fn take_up_pending(&mut self, effects: &mut Vec<Effect<R, C>>) -> Continued {
         if self.out.is_some() || self.wanted.is_some() {
-            return false;
+            return Continued::No;
         }
         match self.pending.take().map(|pending| *pending) {
             Some(Pending::Restart(cause)) => self.restart(cause, effects),
             Some(Pending::PrepareRestart(cause)) => self.prepare_restart(cause, effects),
             Some(Pending::Terminate) => self.begin_terminate(effects),
-            None => return false,
+            None => return Continued::No,
         }
-        true
+        Continued::Yes
     }
 
     fn call(&self, wanted: Out) -> Call<C> {

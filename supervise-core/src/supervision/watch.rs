@@ -76,9 +76,10 @@ impl<R: Hash + Eq + Clone> Watches<R> {
         None
     }
 
-    /// Ends a watch, and cancels a queued notification. Returns whether there was a watch.
-    pub(crate) fn unwatch(&mut self, subject: &R) -> bool {
-        self.watching.remove(subject).is_some()
+    /// Ends a watch, and cancels a queued notification. Returns the kind of the watch, if there was one.
+    #[must_use]
+    pub(crate) fn unwatch(&mut self, subject: &R) -> Option<WatchKind> {
+        self.watching.remove(subject).map(|watching| watching.kind)
     }
 
     /// The subject ended.
@@ -151,7 +152,7 @@ mod tests {
     fn unwatch_takes_back_queued_news() {
         let mut watches = watching(7);
         assert_eq!(watches.ended(&7, HowEnded::Graceful), Notice::ToQueue);
-        assert!(watches.unwatch(&7));
+        assert_eq!(watches.unwatch(&7), Some(WatchKind::Notify));
         assert_eq!(watches.dequeued(&7), None);
     }
 
@@ -159,7 +160,7 @@ mod tests {
     fn stale_news_does_not_satisfy_a_later_watch() {
         let mut watches = watching(7);
         assert_eq!(watches.ended(&7, HowEnded::Graceful), Notice::ToQueue);
-        watches.unwatch(&7);
+        assert_eq!(watches.unwatch(&7), Some(WatchKind::Notify));
         assert_eq!(watches.watch(&7, WatchKind::DeathPact), None);
         assert_eq!(watches.dequeued(&7), None);
         assert_eq!(watches.ended(&7, HowEnded::AlreadyGone), Notice::ToQueue);

@@ -311,7 +311,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     /// Ends a watch, and cancels a notification that is already queued.
     pub fn unwatch(&mut self, subject: &R, effects: &mut Vec<Effect<R, C>>) {
         if let Some(watch) = &mut self.watch
-            && watch.unwatch(subject)
+            && watch.unwatch(subject).is_some()
         {
             effects.push(Effect::Unwatch(subject.clone()));
         }

@@ -73,7 +73,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         let young: Vec<ChildId> = self.children().map(|(id, _)| id).filter(|id| *id >= first).collect();
         if let (Some(watch), Some(children)) = (&mut self.watch, &self.children) {
             for child in young.iter().rev().filter_map(|id| children.find(*id)) {
-                if watch.unwatch(&child.target) {
+                if watch.unwatch(&child.target).is_some() {
                     effects.push(Effect::Unwatch(child.target.clone()));
                 }
             }
