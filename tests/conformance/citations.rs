@@ -129,17 +129,26 @@ fn the_documentation_of_a_public_item_links_to_the_rules_it_cites() {
     assert!(plain.is_empty(), "{}", plain.join("\n"));
 }
 
-/// The documentation of each item that is public everywhere, and of its public fields.
+/// The documentation of each item that is public everywhere, of its public fields, and of the variants or items of a public enum or
+/// trait. Relies on the layout of rustfmt: the brace that closes an item stands below the beginning of the item.
 fn public_documentation(source: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut documentation = String::new();
-    for line in source.lines().map(str::trim_start) {
+    let mut public_parts_until = None;
+    for line in source.lines() {
+        let indent = line.len() - line.trim_start().len();
+        let line = line.trim_start();
         if let Some(text) = line.strip_prefix("///") {
             documentation.push_str(text);
         } else if !line.starts_with("#[") {
             let documentation = std::mem::take(&mut documentation);
-            if line.starts_with("pub ") {
+            if line.starts_with("pub ") || public_parts_until.is_some() {
                 found.push(documentation);
+            }
+            if (line.starts_with("pub enum ") || line.starts_with("pub trait ")) && !line.ends_with('}') {
+                public_parts_until = Some(indent);
+            } else if line.starts_with('}') && public_parts_until == Some(indent) {
+                public_parts_until = None;
             }
         }
     }

@@ -223,7 +223,8 @@ pub trait Actor: Supervisor + Send {
     const BATCHES: bool = false;
 
     /// What a parent of this crate does when it is drained and has handled its messages: it drains its children and then stops. Other
-    /// actors stop at once. Rules 13.10 and 18.11.
+    /// actors stop at once. Rules [13.10](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-13.10)
+    /// and [18.11](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-18.11).
     #[doc(hidden)]
     const AT_DRAIN: Option<fn() -> Visit> = None;
 

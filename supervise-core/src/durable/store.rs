@@ -127,7 +127,8 @@ pub trait Marks: Send + Sync {
     /// No handler of the queue runs, and all its messages up to and including `handled` have been handled.
     fn idle(&self, queue: QueueId, handled: Seq);
 
-    /// Whether it is certain that no other process owns the queue now. If this returns `false`, the runtime starts none of its messages. Rule 27.6.
+    /// Whether it is certain that no other process owns the queue now. If this returns `false`, the runtime starts none of its messages.
+    /// Rule [27.6](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.6).
     fn owns(&self, queue: QueueId) -> bool {
         let _ = queue;
         true

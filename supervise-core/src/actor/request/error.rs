@@ -133,8 +133,11 @@ impl<M> std::error::Error for SendError<M> {}
 #[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum AskError {
-    /// The message made the actor fail. Or another message did, while the actor held the asker's reply slot (rules 19.3, 19.4) or
-    /// handled both in one batch (rule 23.2). [`Failure::during`] says in which handler it failed.
+    /// The message made the actor fail. Or another message did, while the actor held the asker's reply slot (rules
+    /// [19.3](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-19.3),
+    /// [19.4](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-19.4)) or handled both in one
+    /// batch (rule [23.2](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-23.2)).
+    /// [`Failure::during`] says in which handler it failed.
     #[error("the actor failed: {0}")]
     Failed(#[source] Failure),
     /// The actor stopped before it answered: it was stopped, or it stopped itself.
@@ -197,7 +200,8 @@ pub enum AskError {
     /// rule [26.6](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-26.6)).
     #[error("the message could not be delivered to another node, and was not handled")]
     Undeliverable,
-    /// The actor's node was given up before an answer came. The message may have been handled (feature `remote`, rule 26.6).
+    /// The actor's node was given up before an answer came. The message may have been handled (feature `remote`,
+    /// rule [26.6](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-26.6)).
     #[error("the connection to the actor's node was lost: the message may have been handled")]
     ConnectionLost,
 }
