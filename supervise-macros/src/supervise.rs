@@ -59,7 +59,7 @@ fn is_table(item: &DeriveInput) -> bool {
 /// Expands the attribute on a unit struct: the struct has this table.
 fn own_table(arguments: TokenStream, item: &DeriveInput) -> TokenStream {
     let mut errors = Errors::new();
-    let table = parse::table(arguments.clone(), &item.generics, &mut errors);
+    let table = parse::table(arguments.clone(), item, &mut errors);
     table.check(&item.generics, &mut errors);
     if let Some(this) = table.this() {
         let setting = reads_self(&arguments).map_or_else(|| "max_retries".to_owned(), |name| name.to_string());

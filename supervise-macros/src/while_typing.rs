@@ -78,7 +78,7 @@ fn an_unfinished_table_leaves_the_type_and_its_ref() {
         let item = format!("#[supervise({table}{})] struct Parent;", ")".repeat(open));
         let file = expand("", &item);
         assert_eq!(types(&file), ["Parent", "ParentRef"], "{table}");
-        assert_eq!(complains(&file), table != "one_for_one(", "{table}");
+        assert!(complains(&file), "{table}");
     }
 }
 

@@ -163,7 +163,7 @@ impl Child {
         } else if !strategy.shuts_down() {
             let message = format!(
                 "the end of this child has no effect without `auto_shutdown`: add \
-                 `#[supervise({}(auto_shutdown = any_significant))]` to the parent, or remove `significant`",
+                 `#[supervise({}(auto_shutdown = any_significant), on(_) = Default)]` to the parent, or remove `significant`",
                 strategy.scope.word()
             );
             errors.at_span(significant.span(), message);

@@ -124,10 +124,10 @@ fn table_of(tables: &[Attribute], item: &DeriveInput, errors: &mut Errors) -> Op
         Meta::Path(_) => TokenStream::new(),
         Meta::NameValue(_) => {
             errors.at(attribute, "write `#[supervise(one_for_one, on(_) = Restart)]`");
-            TokenStream::new()
+            return Some(Table { has_mistakes: true, ..Table::default() });
         }
     };
-    let table = table(tokens, &item.generics, errors);
+    let table = table(tokens, item, errors);
     if let Some(krate) = table.krate.given() {
         errors.add(krate.error("an actor says this in its `#[actor(crate = ..)]`"));
     }

@@ -3,7 +3,7 @@
 words! {
     /// The parts of `#[supervise(..)]`, apart from the strategy.
     Part, "strategy or setting", parts_list {
-        "on" => Rule: "`on(PATTERN) = DIRECTIVE` says what to do about a failure. `on(A | B)` does it for both, and `on(A if |error| error.is_short())` only if the guard says so. The first rule that matches decides.",
+        "on" => Rule: "`on(PATTERN) = DIRECTIVE` says what to do about a failure. `on(A | B)` does it for both, and `on(A if |error| error.is_short())` only if the guard says so. The first rule that matches decides. There is at least one rule, unless there is a decider or a table of another type.",
         "decider" => Decider: "`decider = path::to::function` decides in place of rules: `fn(&Failure, &ChildInfo) -> Result<Directive, Failure>`. The compiler does not see what it decides or escalates, so the table of the parent needs `on(_)`.",
         "table" => Table: "`table = Storage` uses the strategy and the rules of another type, and excludes all other settings. A shared table is a unit struct: `#[supervise(..)] struct Storage;`.",
         "crate" => Crate: "`crate = path::to::supervise`, if this crate was renamed. Only for a shared table; for an actor, write it in `#[actor(..)]`.",

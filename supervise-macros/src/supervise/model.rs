@@ -379,7 +379,7 @@ impl Table {
     /// What the supervisor's own supervisor must decide.
     pub(crate) fn escalations(&self) -> Escalations {
         let at_limit = self.strategy.escalates_at_limit();
-        let mut anything = self.decider.given().is_some() || (self.rules.is_empty() && at_limit);
+        let mut anything = self.decider.given().is_some();
         let (mut failed_starts, mut types) = (false, Vec::new());
         for rule in &self.rules {
             if rule.answer.directive == Directive::Escalate || (at_limit && rule.restarts()) {

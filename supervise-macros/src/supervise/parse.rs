@@ -3,9 +3,9 @@
 mod rule;
 pub(crate) mod strategy;
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Span, TokenStream};
 use syn::parse::Parse;
-use syn::{Generics, Path};
+use syn::{DeriveInput, Generics, Path};
 
 use super::model::Table;
 use crate::declaration::parse::module;
@@ -15,10 +15,17 @@ use crate::grammar::{Argument, Word, meant};
 use crate::settings::{self, Setting, written};
 use crate::spelling::{closest, listed, unknown};
 
-/// Reads the arguments of the attribute on an item with these generics.
-pub(crate) fn table(tokens: TokenStream, generics: &Generics, errors: &mut Errors) -> Table {
+/// Reads the arguments of the attribute on this item.
+pub(crate) fn table(tokens: TokenStream, item: &DeriveInput, errors: &mut Errors) -> Table {
     let before = errors.count();
-    let mut reader = Reader { table: Table::default(), scope: None, generics, rules: 0, configured: 0 };
+    let mut reader = Reader {
+        table: Table::default(),
+        scope: None,
+        at: item.ident.span(),
+        generics: &item.generics,
+        rules: 0,
+        configured: 0,
+    };
     let mut misplaced = Vec::new();
     for setting in settings::parse(tokens, errors) {
         if reader.read(&setting, errors) {
@@ -33,7 +40,7 @@ pub(crate) fn table(tokens: TokenStream, generics: &Generics, errors: &mut Error
             reader.read(&meant, &mut Errors::new());
         }
     }
-    let Reader { mut table, scope, .. } = reader;
+    let Reader { mut table, scope, at, .. } = reader;
     if let Some(first) = misplaced.first() {
         errors.add(outside_strategy(first, &misplaced, scope));
     }
@@ -44,6 +51,12 @@ pub(crate) fn table(tokens: TokenStream, generics: &Generics, errors: &mut Error
             "`table` takes the strategy and the rules of another type: remove the other settings, or write them there",
         ));
     }
+    let decides = !table.rules.is_empty() || table.decider.given().is_some() || table.shared.given().is_some();
+    if !decides && errors.count() == before {
+        let message = "this table has no rules, so it does not say what happens when a child fails: add them, such as `on(std::io::Error) = \
+                       Restart`, or add `on(_) = Default`, which restarts a failed child as an actor without `#[supervise]` does";
+        errors.at_span(at, message);
+    }
     table.has_mistakes = errors.count() > before;
     table
 }
@@ -52,6 +65,8 @@ pub(crate) fn table(tokens: TokenStream, generics: &Generics, errors: &mut Error
 struct Reader<'a> {
     table: Table,
     scope: Option<Scope>,
+    /// Where the strategy is or, if there is none, the name of the item.
+    at: Span,
     generics: &'a Generics,
     /// The number of rules.
     rules: u16,
@@ -108,6 +123,7 @@ impl Reader<'_> {
             return;
         }
         self.scope = Some(scope);
+        self.at = setting.name.span();
         let strategy = strategy::strategy(scope, setting, errors);
         self.table.strategy = errors.keep(strategy).unwrap_or_default();
     }

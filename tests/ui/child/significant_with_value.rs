@@ -9,7 +9,7 @@ struct Reader;
 impl Reader {}
 
 #[actor]
-#[supervise(one_for_one(auto_shutdown = any_significant))]
+#[supervise(one_for_one(auto_shutdown = any_significant), on(_) = Default)]
 struct Library {
     #[child(|_| || Reader, significant = true)]
     reader: Child<Reader>,

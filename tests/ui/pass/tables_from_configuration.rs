@@ -76,9 +76,9 @@ fn decide(_: &Failure, _: &ChildInfo) -> Result<Directive, Failure> {
     Ok(Directive::Restart)
 }
 
-/// Only the strategy.
+/// The rules of an actor without a table.
 #[actor]
-#[supervise(one_for_one(max_retries = self.0, window = sliding, within = WINDOW, on_limit = Escalate, count = supervisor))]
+#[supervise(one_for_one(max_retries = self.0, window = sliding, within = WINDOW, on_limit = Escalate, count = supervisor), on(_) = Default)]
 pub struct Stall(u32);
 
 #[actor]

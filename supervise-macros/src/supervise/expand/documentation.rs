@@ -18,10 +18,6 @@ pub(crate) fn documentation(table: &Table) -> String {
         return format!("# Supervision\n\n`{strategy}`: {scope}\n\n`{decider}` decides about failures.\n");
     }
     let mut text = format!("# Supervision\n\n`{strategy}`: {scope}\n\n| failure | directive |\n|---|---|");
-    if table.rules.is_empty() {
-        row(&mut text, &["killed, death pact", "`Stop`"]);
-        row(&mut text, &["anything else", "`Restart`"]);
-    }
     for rule in &table.rules {
         let pattern = match rule.pattern {
             Pattern::Any => "anything else".to_owned(),
