@@ -303,34 +303,12 @@ pub(super) fn float(number: usize) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use supervise_core::DeadLetterReason;
+    use crate::sight::REASONS;
 
     /// Rule 24.3.
     #[test]
     fn every_reason_of_a_dead_letter_has_a_name_of_its_own() {
-        let reasons = [
-            DeadLetterReason::Stopped,
-            DeadLetterReason::MailboxFull,
-            DeadLetterReason::TooManyChildren,
-            DeadLetterReason::StashFull,
-            DeadLetterReason::Quarantined,
-            DeadLetterReason::Abandoned,
-            DeadLetterReason::CircuitOpen,
-            DeadLetterReason::NotFound,
-            #[cfg(feature = "durable")]
-            DeadLetterReason::NotAccepted,
-            #[cfg(feature = "durable")]
-            DeadLetterReason::Damaged,
-            #[cfg(feature = "durable")]
-            DeadLetterReason::CrashedTheProcess,
-            DeadLetterReason::Unreachable,
-            DeadLetterReason::TooLarge,
-            DeadLetterReason::Unsendable,
-            DeadLetterReason::UnknownMessage,
-            DeadLetterReason::Untrusted,
-            DeadLetterReason::Undecodable,
-        ];
-        let names: std::collections::BTreeSet<_> = reasons.iter().map(|reason| reason.name()).collect();
-        assert_eq!(names.len(), reasons.len(), "{names:?}");
+        let names: std::collections::BTreeSet<_> = REASONS.iter().map(|reason| reason.name()).collect();
+        assert_eq!(names.len(), REASONS.len(), "{names:?}");
     }
 }
