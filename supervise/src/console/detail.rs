@@ -49,8 +49,10 @@ pub(super) struct Detail {
     pub(super) waits_for: Vec<Waiting>,
     /// How many actors are below it, and how many messages wait there.
     pub(super) below: (usize, usize),
-    /// The actors that wait for it, each with its distance.
+    /// The nearest actors that wait for it, each with its distance.
     pub(super) askers: Vec<(usize, Waiting)>,
+    /// How many actors wait for it.
+    pub(super) all_askers: usize,
 }
 
 /// An actor that waits, or that others wait for.
@@ -133,6 +135,7 @@ impl Chooser {
             below: (0, 0),
             waits_for: Vec::new(),
             askers: Vec::new(),
+            all_askers: 0,
         }
     }
 }
@@ -147,5 +150,6 @@ impl Detail {
         };
         self.waits_for = waits.targets(self.key).map(|(_, link)| waiting(link)).collect();
         self.askers = waits.askers(self.key).into_iter().map(|(away, link)| (away, waiting(link))).collect();
+        self.all_askers = waits.behind(self.key).actors;
     }
 }

@@ -61,7 +61,9 @@ fn cards(out: &mut Lines, view: &View, path: &str) {
 
 /// What else is known of an actor that runs.
 fn facts(out: &mut Lines, now: Time, detail: &Detail) {
-    let Detail { row, capacity, last_handler, above, decides, matched, waits_for, below, askers, .. } = detail;
+    let Detail {
+        row, capacity, last_handler, above, decides, matched, waits_for, below, askers, all_askers, ..
+    } = detail;
     out.blank();
     let oldest = row.oldest.map_or_else(String::new, |oldest| format!(", the oldest for about {}", Span(oldest)));
     let room = capacity.map_or_else(|| "no bound".to_owned(), |room| format!("room for {}", count(room)));
@@ -83,6 +85,9 @@ fn facts(out: &mut Lines, now: Time, detail: &Detail) {
     }
     waiting_list(out, "Waits for:", waits_for.iter().map(|waiting| (1, waiting)), now);
     waiting_list(out, "Actors that wait for it:", askers.iter().map(|(away, waiting)| (*away, waiting)), now);
+    if let Some(more) = all_askers.checked_sub(askers.len()).filter(|more| *more > 0) {
+        out.fill("  ", "", &format!("And {} more.", count(more)));
+    }
     if let Some((nearest, farther)) = above.split_first() {
         policy(out, &format!("{} decides about it:", nearest.path), &nearest.decides, *matched);
         if !farther.is_empty() {
