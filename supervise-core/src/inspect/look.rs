@@ -103,7 +103,7 @@ impl Glimpse {
         self.actor.0.time_next();
     }
 
-    /// How many messages are in its stash. Known with the feature `observe`; otherwise 0.
+    /// How many messages are in its stash. Known with the feature `observe` or `timing`; otherwise 0.
     pub fn stashed(&self) -> usize {
         self.actor.core().stashed()
     }

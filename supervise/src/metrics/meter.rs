@@ -49,6 +49,7 @@ struct Found {
     messages: u64,
     waiting: usize,
     fullest: usize,
+    stashed: usize,
     oldest: Duration,
     handling: Duration,
     busy: usize,
@@ -165,6 +166,7 @@ impl Meter {
             found.states[state(glimpse)] += 1;
             found.messages += wraps.whole(sight.key, actor, sight.handled());
             found.waiting += sight.waiting;
+            found.stashed += sight.stashed;
             found.busy += usize::from(sight.handling);
             found.fullest = found.fullest.max(sight.waiting);
             let of_rule = glimpse.standing_of_rule().map(|(_, standing)| standing);
@@ -202,6 +204,7 @@ impl Meter {
             let gauges = [
                 (series::MAILBOX, float(found.waiting)),
                 (series::MAILBOX_MAX, float(found.fullest)),
+                (series::STASH, float(found.stashed)),
                 (series::OLDEST, found.oldest.as_secs_f64()),
                 (series::HANDLING, found.handling.as_secs_f64()),
                 (series::BUSY, float(found.busy)),
