@@ -385,6 +385,9 @@ fn row(out: &mut Writer, row: &Row) {
     if row.ill > 0 {
         out.numbers("ill", row.ill);
     }
+    if row.held > 0 {
+        out.numbers("held", row.held);
+    }
     if let Some(kind) = row.kind {
         out.texts("kind", kind.word());
     }

@@ -54,6 +54,7 @@ fn line(text: &str) -> Row {
         handler: Some("serve"),
         since: Some(NOW),
         waits_for: Some(Arc::from(text)),
+        held: 1,
         waiting: 1,
         stashed: 1,
         oldest: Some(NOW),

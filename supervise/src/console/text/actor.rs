@@ -159,3 +159,61 @@ fn policy(out: &mut Lines, title: &str, policy: &Policy, matched: Option<usize>)
         out.fill("  ", "      ", &format!("{}  {rule}{decided}", at + 1));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use supervise_core::NodeState;
+
+    use super::super::super::rows::{Shown, row_of};
+    use super::super::super::sight::Sight;
+    use super::*;
+
+    /// CON-08: of many that wait for one actor, the nearest are named, and the others are counted.
+    #[test]
+    fn con_08_the_text_counts_who_waits() {
+        let sight = Sight {
+            key: 7,
+            depth: 3,
+            name: "conn",
+            actor_type: "shop::Connection",
+            state: NodeState::Running,
+            handling: true,
+            parked: true,
+            handler: Some("query"),
+            pushed: 1,
+            waiting: 0,
+            capacity: None,
+            stashed: 0,
+            waits_for: Vec::new(),
+            restarts: 0,
+            attempt: 0,
+            budget: None,
+            endless: None,
+            due: None,
+        };
+        let order = |n: usize| {
+            (2, Waiting { path: Arc::from(format!("/user/order-{n}")), handler: Some("place"), since: Time::ZERO })
+        };
+        let said = |askers: usize, all_askers| {
+            let detail = Detail {
+                key: 7,
+                row: row_of(3, &sight, "/user/conn", &Shown::default()),
+                capacity: None,
+                last_handler: Some("query"),
+                above: Vec::new(),
+                decides: Policy { strategy: "one_for_one".to_owned(), rules: Vec::new() },
+                matched: None,
+                waits_for: Vec::new(),
+                below: (0, 0),
+                askers: (0..askers).map(order).collect(),
+                all_askers,
+            };
+            actor("shop", &View::default(), Duration::ZERO, "/user/conn", Some(&detail))
+        };
+        let many = said(20, 42);
+        assert!(many.contains("    /user/order-19 in `place` for 0 ms\n  And 22 more.\n"), "{many}");
+        assert!(!said(20, 20).contains("more"), "{}", said(20, 20));
+    }
+}

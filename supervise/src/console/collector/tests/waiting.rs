@@ -96,6 +96,25 @@ fn con_08_a_chain_of_three_names_its_root() {
     );
 }
 
+/// CON-08, CON-25: many that wait for one actor share a line, which counts them, and they are not ill.
+#[test]
+fn con_08_con_25_many_that_wait_for_one_are_one_line() {
+    let mut collector = Collector::default();
+    let orders = (0..41).map(|n| Sight { actor_type: "Order", ..asks("order", 100 + n, &[7], 0) });
+    let actors: Vec<_> =
+        [asks("ledger", 7, &[8], 40), asks("conn", 8, &[], 0)].into_iter().chain(orders).collect();
+    let mut listing = Listing::of(Wish::of("focus=/user/conn"));
+    for second in 0..5 {
+        look(&mut collector, second, &actors);
+    }
+    let view = look_for(&mut collector, &mut listing, 5, &actors);
+    assert_eq!((kinds(&view), view.ill), (vec![(Kind::Stuck, "/user/conn")], 2));
+    let chain = "42 actors wait for its answer: order → ledger → conn. 40 messages wait behind them";
+    assert!(view.cards[0].says.contains(chain), "{:?}", view.cards);
+    let group = listing.lines.iter().find(|row| row.is_group).expect("a folded line");
+    assert_eq!((group.actors, group.ill, group.held, listing.lines.len()), (41, 0, 41, 5));
+}
+
 /// CON-08.
 #[test]
 fn con_08_a_circle_is_a_deadlock() {
