@@ -58,9 +58,9 @@ impl Clerk {
 
 static GUARDED: AtomicU32 = AtomicU32::new(0);
 
-fn is_late(error: &io::Error) -> bool {
+fn is_late(kind: io::ErrorKind) -> bool {
     GUARDED.fetch_add(1, Ordering::Relaxed);
-    error.kind() == io::ErrorKind::TimedOut
+    kind == io::ErrorKind::TimedOut
 }
 
 fn seat(failed_starts: u32) -> impl FnMut() -> Clerk + Send + 'static {
@@ -75,7 +75,7 @@ fn seat(failed_starts: u32) -> impl FnMut() -> Clerk + Send + 'static {
 #[supervise(
     on(Refused::Declined) = Resume,
     on(Refused::NoLine) = Restart,
-    on(io::Error if |error| is_late(error)) = Restart,
+    on(io::Error if |error| is_late(error.kind())) = Restart,
     on(io::Error) = Resume,
     on(Panic) = Restart,
     on(InitializationFailed) = Restart,
@@ -108,6 +108,7 @@ impl Plain {
     }
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "a decider returns a `Result`")]
 fn leniently(_: &Failure, _: &ChildInfo) -> Result<Directive, Failure> {
     Ok(Directive::Resume)
 }
@@ -123,6 +124,9 @@ impl Function {
         ctx.spawn("clerk", seat(0))
     }
 }
+
+/// Makes a clerk fail.
+type Fail = fn(&ClerkRef);
 
 async fn decided(events: &mut Events, decisions: usize) {
     let mut so_far = 0;
@@ -153,11 +157,12 @@ fn con_11_the_marked_rule_is_the_one_that_decided() {
     runtime.block_on(async {
         let mut events = system.events().subscribe_to(Interest::FAILURES);
         let rules = system.spawn("rules", || Rules).unwrap();
-        type Fail = fn(&ClerkRef);
         let rows: [(&str, usize, Fail); 7] = [
             ("1 Refused::Declined → Resume", 1, |clerk| clerk.charge(true).tell().unwrap()),
             ("2 Refused::NoLine → Restart", 1, |clerk| clerk.charge(false).tell().unwrap()),
-            ("3 io::Error if |error| is_late(error) → Restart", 1, |clerk| clerk.send(true).tell().unwrap()),
+            ("3 io::Error if |error| is_late(error.kind()) → Restart", 1, |clerk| {
+                clerk.send(true).tell().unwrap();
+            }),
             ("4 io::Error → Resume", 1, |clerk| clerk.send(false).tell().unwrap()),
             ("5 Panic → Restart", 1, |clerk| clerk.burn().tell().unwrap()),
             // It restarts, and that start fails.

@@ -334,6 +334,24 @@ mod tests {
         system.terminate().await;
     }
 
+    /// CON-03: however many children there are, their parent is locked for the time to read a slice of them.
+    #[tokio::test]
+    async fn con_03_no_slice_is_longer_than_another() {
+        let system = ActorSystem::new("slices");
+        for _ in 0..3 * SLICE + 7 {
+            system.spawn_anonymous(|| Plain).expect("a running system");
+        }
+        let parent = seen(&system, "/user").remove(0).actor;
+        let mut level = Level::below(parent);
+        let mut slices = Vec::new();
+        while let Some(from) = level.next {
+            level.take_slice(from, Time::ZERO);
+            slices.push(level.slice.len());
+        }
+        assert_eq!(slices, [SLICE, SLICE, SLICE, 7]);
+        system.terminate().await;
+    }
+
     /// CON-06, CON-10: a handler at an await point is parked; what was handled is the difference of two numbers.
     #[tokio::test]
     async fn a_handler_that_waits_is_parked_and_what_waits_behind_it_is_counted() {
