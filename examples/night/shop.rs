@@ -112,10 +112,31 @@ struct Stock;
 
 #[actor]
 impl Stock {
+    /// Opens this many orders, and places them.
     #[handler]
-    fn ledger(&mut self, ctx: &mut Context<Self>) -> Result<LedgerRef, SpawnError> {
+    fn open(&mut self, orders: u32, ctx: &mut Context<Self>) -> Result<(), SpawnError> {
         let connection = ctx.spawn("conn-2", || Connection)?;
-        ctx.spawn("ledger", move || Ledger { connection: connection.clone() })
+        let ledger = ctx.spawn("ledger", move || Ledger { connection: connection.clone() })?;
+        for number in 1..=orders {
+            let ledger = ledger.clone();
+            let order = ctx.spawn(format!("order-{number}"), move || Order { ledger: ledger.clone() })?;
+            // It has just begun, so it takes its first message.
+            let _placed = order.place().tell();
+        }
+        Ok(())
+    }
+}
+
+#[actor]
+struct Order {
+    ledger: LedgerRef,
+}
+
+#[actor]
+impl Order {
+    #[handler]
+    async fn place(&mut self) -> Result<(), AskError> {
+        self.ledger.reserve().await
     }
 }
 
@@ -201,11 +222,8 @@ impl Shop {
         let payments = system.spawn("payments", || Payments)?;
         let (gateway, audit) = (payments.gateway().await?, payments.audit().await?);
         let smtp = system.spawn("mail", || Mail)?.smtp().await?;
-        let ledger = system.spawn("stock", || Stock)?.ledger().await?;
+        system.spawn("stock", || Stock)?.open(41).await?;
         let reports = system.spawn("office", || Office)?.reports().await?;
-        for _ in 0..41 {
-            ledger.reserve().tell()?;
-        }
         for _ in 0..6 {
             reports.track().tell()?;
         }

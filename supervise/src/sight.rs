@@ -284,3 +284,28 @@ impl Happening {
         })
     }
 }
+
+/// Every reason of a dead letter. Each has a name in the metrics and words in the console.
+#[cfg(test)]
+pub(super) const REASONS: &[DeadLetterReason] = &[
+    DeadLetterReason::Stopped,
+    DeadLetterReason::MailboxFull,
+    DeadLetterReason::TooManyChildren,
+    DeadLetterReason::StashFull,
+    DeadLetterReason::Quarantined,
+    DeadLetterReason::Abandoned,
+    DeadLetterReason::NotFound,
+    DeadLetterReason::CircuitOpen,
+    DeadLetterReason::Unreachable,
+    DeadLetterReason::TooLarge,
+    DeadLetterReason::Unsendable,
+    DeadLetterReason::UnknownMessage,
+    DeadLetterReason::Untrusted,
+    DeadLetterReason::Undecodable,
+    #[cfg(feature = "durable")]
+    DeadLetterReason::NotAccepted,
+    #[cfg(feature = "durable")]
+    DeadLetterReason::Damaged,
+    #[cfg(feature = "durable")]
+    DeadLetterReason::CrashedTheProcess,
+];

@@ -1,4 +1,4 @@
-//! Attacks on the console's server and on its actions, over real sockets. Rules 22.4, 22.5, 22.7 and 22.10.
+//! Attacks on the console's server and on its actions, over real sockets, and the rules that it marks. Rules 22.4, 22.5, 22.7 and 22.10.
 
 mod actions;
 mod client;
@@ -6,4 +6,5 @@ mod healthy;
 mod lines;
 #[path = "../conformance/log.rs"]
 mod log;
+mod rules;
 mod server;

@@ -103,7 +103,7 @@ impl Glimpse {
         self.actor.0.time_next();
     }
 
-    /// How many messages are in its stash. Known with the feature `observe`; otherwise 0.
+    /// How many messages are in its stash. Known with the feature `observe` or `timing`; otherwise 0.
     pub fn stashed(&self) -> usize {
         self.actor.core().stashed()
     }
@@ -331,6 +331,24 @@ mod tests {
                 system.tree().nodes().map(|node| format!("supervise://many{}", node.path())).collect::<Vec<_>>()
             );
         }
+        system.terminate().await;
+    }
+
+    /// CON-03: however many children there are, their parent is locked for the time to read a slice of them.
+    #[tokio::test]
+    async fn con_03_no_slice_is_longer_than_another() {
+        let system = ActorSystem::new("slices");
+        for _ in 0..3 * SLICE + 7 {
+            system.spawn_anonymous(|| Plain).expect("a running system");
+        }
+        let parent = seen(&system, "/user").remove(0).actor;
+        let mut level = Level::below(parent);
+        let mut slices = Vec::new();
+        while let Some(from) = level.next {
+            level.take_slice(from, Time::ZERO);
+            slices.push(level.slice.len());
+        }
+        assert_eq!(slices, [SLICE, SLICE, SLICE, 7]);
         system.terminate().await;
     }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant, SystemTime};
 use super::ailments::ailments;
 use super::backlogs::{Backlog, Backlogs};
 use super::below::Way;
-use super::cards::{Card, Hand, Kind, Known, MOST_CARDS};
+use super::cards::{Card, Hand, Kind, Known, MOST_CARDS, deadlocked};
 use super::detail::Detail;
 use super::failing::Failures;
 use super::history::{Fall, History, Lane, lane_of};
@@ -341,6 +341,7 @@ impl Look<'_> {
         let history = &collector.history;
         let (ill, unwell, mut hidden) = (hand.ill, hand.unwell.clone(), hand.hidden());
         hidden.extend(losses(history, now));
+        hidden.extend(deadlocked(&waits));
         let threads = collector.threads.card(&handlers);
         let mut cards = hand.play(history, &waits, backlogs.longest(), &way, threads, now);
         let down = cards.iter().filter(|card| card.kind == Kind::BranchDown).map(|card| card.actors).sum();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use supervise_core::{Glimpse, NodeState};
+use supervise_core::{DeciderTable, Glimpse, LastFailure, NodeState, Outcome};
 
 use super::rows::{Row, Shown, row_of};
 use super::sight::{Sight, Time};
@@ -49,8 +49,10 @@ pub(super) struct Detail {
     pub(super) waits_for: Vec<Waiting>,
     /// How many actors are below it, and how many messages wait there.
     pub(super) below: (usize, usize),
-    /// The actors that wait for it, each with its distance.
+    /// The nearest actors that wait for it, each with its distance.
     pub(super) askers: Vec<(usize, Waiting)>,
+    /// How many actors wait for it.
+    pub(super) all_askers: usize,
 }
 
 /// An actor that waits, or that others wait for.
@@ -71,6 +73,8 @@ pub(super) struct Chooser {
     /// Whether all actors below the chosen one were seen.
     is_past: bool,
     above: Vec<Above>,
+    /// The table of the actor above that was met last.
+    table: Option<DeciderTable>,
 }
 
 impl Chooser {
@@ -81,6 +85,7 @@ impl Chooser {
             met: 0,
             is_past: false,
             above: Vec::new(),
+            table: None,
         })
     }
 
@@ -97,6 +102,7 @@ impl Chooser {
         let is_it = self.met == self.names.len();
         if !is_it {
             self.above.push(Above { path: path.to_owned(), decides: Policy::of(glimpse) });
+            self.table = Some(glimpse.table());
         }
         is_it
     }
@@ -113,15 +119,7 @@ impl Chooser {
         let mut above = std::mem::take(&mut self.above);
         above.reverse();
         above.truncate(MOST_ABOVE);
-        let rule = glimpse.last_failure().and_then(|failure| failure.rule);
-        let matched = rule.zip(above.first()).and_then(|(rule, nearest)| {
-            let what = if rule == "_" { "anything else" } else { rule };
-            nearest
-                .decides
-                .rules
-                .iter()
-                .position(|line| line.strip_prefix(what).is_some_and(|rest| rest.starts_with(" →")))
-        });
+        let matched = self.table.zip(glimpse.last_failure()).and_then(|(table, last)| decided(table, &last));
         Detail {
             key: sight.key,
             row: row_of(sight.depth, sight, path, shown),
@@ -133,7 +131,25 @@ impl Chooser {
             below: (0, 0),
             waits_for: Vec::new(),
             askers: Vec::new(),
+            all_askers: 0,
         }
+    }
+}
+
+/// The line of a table that decided a failure, as [`Policy`] has them.
+fn decided(table: DeciderTable, last: &LastFailure) -> Option<usize> {
+    match (table, last.outcome) {
+        // An earlier decision did.
+        (_, Outcome::AlreadyAnswered) => None,
+        // A line for what stops, and one for what restarts.
+        (DeciderTable::Default, outcome) => Some(usize::from(!matches!(outcome, Outcome::Stopped { .. }))),
+        // What matches no rule is in a line behind them.
+        (DeciderTable::Rules(rules), _) => match last.rule {
+            Some(rule) => rules.iter().position(|known| known.pattern == rule),
+            None => Some(rules.len()),
+        },
+        // One line names the function.
+        (_, _) => Some(0),
     }
 }
 
@@ -147,5 +163,6 @@ impl Detail {
         };
         self.waits_for = waits.targets(self.key).map(|(_, link)| waiting(link)).collect();
         self.askers = waits.askers(self.key).into_iter().map(|(away, link)| (away, waiting(link))).collect();
+        self.all_askers = waits.behind(self.key).actors;
     }
 }

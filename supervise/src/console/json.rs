@@ -6,7 +6,7 @@ use std::time::UNIX_EPOCH;
 use super::cards::{Card, Moment, at_limit, used};
 use super::collector::{Mention, View};
 use super::detail::{Detail, Policy, Waiting};
-use super::history::{Lane, Mark, SLOT};
+use super::history::{Fall, Lane, Mark, SLOT};
 use super::rows::{Listing, Row};
 use super::sight::{Decision, Intervened, Time};
 use super::text::lede;
@@ -44,9 +44,40 @@ impl Writer {
         self.comma = false;
     }
 
-    /// Whether there is no room for more parts that may be left out.
-    fn is_full(&self) -> bool {
-        self.out.len() + SPARE > LARGEST
+    /// Where a part ends that may have this many bytes from here.
+    fn room(&self, bytes: usize) -> usize {
+        (self.out.len() + bytes).min(LARGEST)
+    }
+
+    /// Where a part ends that may have one of so many parts of the bytes that are left.
+    fn share(&self, parts: usize) -> usize {
+        self.room(LARGEST.saturating_sub(self.out.len()) / parts)
+    }
+
+    /// Writes a list that ends at `end` at the latest. Returns how many items had no place.
+    fn list<T>(
+        &mut self,
+        key: &str,
+        end: usize,
+        items: impl IntoIterator<Item = T>,
+        write: impl Fn(&mut Self, T),
+    ) -> usize {
+        self.key(key);
+        self.open('[');
+        let mut items = items.into_iter();
+        let mut left_out = 0;
+        for item in items.by_ref() {
+            let before = (self.out.len(), self.comma);
+            write(self, item);
+            if self.out.len() > end {
+                self.out.truncate(before.0);
+                self.comma = before.1;
+                left_out = 1;
+                break;
+            }
+        }
+        self.close(']');
+        left_out + items.count()
     }
 
     fn text(&mut self, text: impl Display) {
@@ -92,11 +123,21 @@ impl Writer {
     }
 }
 
-/// The largest view, in bytes. Parts that do not fit are left out and counted.
-const LARGEST: usize = 64 * 1_024;
-/// How many bytes the lines of actors may take, and how many bytes must be left before another failure is written.
+/// The largest view, in bytes, without the brackets at its end. Items of lists that do not fit are left out, and those of cards, lanes and lines
+/// are counted.
+const LARGEST: usize = 64 * 1_024 - 64;
+/// How many bytes each list may take. Together they leave room for failures, however long names and texts are.
+const CARDS: usize = 16 * 1_024;
+const MENTIONED: usize = 3 * 1_024;
+const LANES: usize = 11 * 1_024;
+const INTERVENTIONS: usize = 4 * 1_024;
+const ABOVE: usize = 6 * 1_024;
+const WAITING: usize = 3 * 1_024;
 const LINES: usize = 36 * 1_024;
-const SPARE: usize = 4 * 1_024;
+/// How many bytes the lines leave to what comes after them.
+const AFTER_LINES: usize = 8 * 1_024;
+/// How many bytes the rules of one table may take.
+const TABLE: usize = 3 * 1_024;
 /// How many rules of a table are shown.
 const RULES: usize = 40;
 /// The longest text, in bytes.
@@ -123,21 +164,12 @@ pub(super) fn json(system: &str, view: &View, listing: &Listing) -> String {
     if let Some(how) = &view.ended {
         out.texts("ended", how);
     }
-    cards(&mut out, &view.cards);
-    out.key("mentioned");
-    out.open('[');
-    for Mention { path, handler, since } in &view.mentioned {
-        out.open('{');
-        out.texts("path", path);
-        if let Some(handler) = handler {
-            out.texts("handler", handler);
-        }
-        out.time("since", *since);
-        out.close('}');
-    }
-    out.close(']');
+    let end = out.room(CARDS);
+    let left_out = out.list("cards", end, &view.cards, card);
+    out.numbers("more_cards", view.more_cards + left_out);
+    let end = out.room(MENTIONED);
+    out.list("mentioned", end, &view.mentioned, mention);
     timeline(&mut out, view);
-    out.numbers("more_cards", view.more_cards);
     if let Some(detail) = &listing.detail {
         out.key("detail");
         chosen(&mut out, detail);
@@ -145,81 +177,76 @@ pub(super) fn json(system: &str, view: &View, listing: &Listing) -> String {
     if let Some(found) = listing.found {
         out.numbers("found", found);
     }
-    out.key("rows");
-    out.open('[');
-    let room = (out.out.len() + LINES).min(LARGEST - 2 * SPARE);
-    let mut cut = listing.cut;
-    for line in &listing.lines {
-        if out.out.len() < room { row(&mut out, line) } else { cut += 1 }
-    }
-    out.close(']');
-    out.numbers("cut", cut);
-    out.key("lost");
-    out.open('[');
-    for (minute, letters) in &view.lost_minutes {
+    let end = out.room(LINES).min(LARGEST - AFTER_LINES);
+    let left_out = out.list("rows", end, &listing.lines, row);
+    out.numbers("cut", listing.cut + left_out);
+    out.list("lost", LARGEST, &view.lost_minutes, |out, (minute, letters)| {
         out.open('[');
         out.number(minute);
         out.number(letters);
         out.close(']');
-    }
-    out.close(']');
-    failures(&mut out, "ends", &view.ends);
-    out.key("falls");
-    out.open('[');
-    for fall in view.falls.iter().rev() {
-        if out.is_full() {
-            break;
-        }
-        out.open('{');
-        out.time("at", fall.at);
-        out.texts("origin", &fall.origin);
-        out.texts("key", fall.origin_key);
-        out.key("passed");
-        out.open('[');
-        fall.passed.iter().for_each(|supervisor| out.text(supervisor));
-        out.close(']');
-        out.texts("text", &fall.text);
-        if fall.is_harm() {
-            out.texts("down", fall.down());
-        }
-        if let Some((end, by)) = &fall.end {
-            out.texts("end", outcome(*end));
-            out.texts("by", by);
-        }
-        out.close('}');
-    }
-    out.close(']');
-    failures(&mut out, "failures", &view.failures);
+    });
+    // The newest ones first.
+    let end = out.share(2);
+    out.list("failures", end, view.failures.iter().rev(), failure);
+    let end = out.share(2);
+    out.list("ends", end, view.ends.iter().rev(), failure);
+    out.list("falls", LARGEST, view.falls.iter().rev(), fallen);
     out.close('}');
     out.out
 }
 
-fn cards(out: &mut Writer, cards: &[Card]) {
-    out.key("cards");
-    out.open('[');
-    for card in cards {
-        out.open('{');
-        out.texts("kind", card.kind.word());
-        out.texts("title", card.title());
-        out.numbers("actors", card.actors);
-        out.texts("path", &card.path);
-        out.texts("type", &card.actor_type);
-        out.texts("says", &card.says);
-        if let Some(since) = card.since {
-            out.time("since", since);
-        }
-        if let Some(cause) = &card.cause {
-            out.texts("cause", cause);
-        }
-        if !card.moments.is_empty() {
-            out.key("moments");
-            out.open('[');
-            card.moments.iter().for_each(|moment| tell(out, *moment));
-            out.close(']');
-        }
-        out.close('}');
+fn mention(out: &mut Writer, Mention { path, handler, since }: &Mention) {
+    out.open('{');
+    out.texts("path", path);
+    if let Some(handler) = handler {
+        out.texts("handler", handler);
     }
+    out.time("since", *since);
+    out.close('}');
+}
+
+fn fallen(out: &mut Writer, fall: &Fall) {
+    out.open('{');
+    out.time("at", fall.at);
+    out.texts("origin", &fall.origin);
+    out.texts("key", fall.origin_key);
+    out.key("passed");
+    out.open('[');
+    fall.passed.iter().for_each(|supervisor| out.text(supervisor));
     out.close(']');
+    out.texts("text", &fall.text);
+    if fall.is_harm() {
+        out.texts("down", fall.down());
+    }
+    if let Some((end, by)) = &fall.end {
+        out.texts("end", outcome(*end));
+        out.texts("by", by);
+    }
+    out.close('}');
+}
+
+fn card(out: &mut Writer, card: &Card) {
+    out.open('{');
+    out.texts("kind", card.kind.word());
+    out.texts("title", card.title());
+    out.numbers("actors", card.actors);
+    out.texts("path", &card.path);
+    out.texts("type", &card.actor_type);
+    out.texts("says", &card.says);
+    if let Some(since) = card.since {
+        out.time("since", since);
+    }
+    if let Some(cause) = &card.cause {
+        out.texts("cause", cause);
+    }
+    if !card.moments.is_empty() {
+        out.key("moments");
+        out.open('[');
+        card.moments.iter().for_each(|moment| tell(out, *moment));
+        out.close(']');
+    }
+    out.close('}');
 }
 
 fn tell(out: &mut Writer, Moment { what, at, is_past }: Moment) {
@@ -235,9 +262,8 @@ fn tell(out: &mut Writer, Moment { what, at, is_past }: Moment) {
 /// What the timeline shows besides failures and dead letters.
 fn timeline(out: &mut Writer, view: &View) {
     out.time("slot", SLOT);
-    out.key("lanes");
-    out.open('[');
-    for Lane { path, marks, held } in &view.lanes {
+    let end = out.room(LANES);
+    let left_out = out.list("lanes", end, &view.lanes, |out, Lane { path, marks, held }| {
         out.open('{');
         out.texts("path", path);
         if let Some(since) = held {
@@ -254,33 +280,22 @@ fn timeline(out: &mut Writer, view: &View) {
         }
         out.close(']');
         out.close('}');
-    }
-    out.close(']');
-    out.numbers("more_lanes", view.more_lanes);
-    out.key("interventions");
-    out.open('[');
-    for (at, Intervened { actor, what, by }) in view.interventions.iter().rev() {
-        out.open('{');
-        out.time("at", *at);
-        out.texts("path", actor);
-        out.texts("what", what);
-        out.texts("by", by);
-        out.close('}');
-    }
-    out.close(']');
-}
-
-/// The newest ones first, as far as there is room.
-fn failures(out: &mut Writer, key: &str, failures: &[(Time, Decision)]) {
-    out.key(key);
-    out.open('[');
-    for (at, decision) in failures.iter().rev() {
-        if out.is_full() {
-            break;
-        }
-        failure(out, *at, decision);
-    }
-    out.close(']');
+    });
+    out.numbers("more_lanes", view.more_lanes + left_out);
+    let end = out.room(INTERVENTIONS);
+    out.list(
+        "interventions",
+        end,
+        view.interventions.iter().rev(),
+        |out, (at, Intervened { actor, what, by })| {
+            out.open('{');
+            out.time("at", *at);
+            out.texts("path", actor);
+            out.texts("what", what);
+            out.texts("by", by);
+            out.close('}');
+        },
+    );
 }
 
 /// The chosen actor.
@@ -306,17 +321,15 @@ fn chosen(out: &mut Writer, detail: &Detail) {
     if let Some(handler) = detail.last_handler {
         out.texts("last_handler", handler);
     }
-    out.key("above");
-    out.open('[');
-    for (at, above) in detail.above.iter().enumerate() {
+    let end = out.room(ABOVE);
+    out.list("above", end, detail.above.iter().enumerate(), |out, (at, above)| {
         out.open('{');
         out.texts("path", &above.path);
         // Of the supervisors farther above, only the last rule is shown.
         let first = if at == 0 { 0 } else { above.decides.rules.len().saturating_sub(1) };
         policy(out, &above.decides, first);
         out.close('}');
-    }
-    out.close(']');
+    });
     out.key("decides");
     out.open('{');
     policy(out, &detail.decides, 0);
@@ -324,33 +337,19 @@ fn chosen(out: &mut Writer, detail: &Detail) {
     if let Some(matched) = detail.matched {
         out.numbers("matched", matched);
     }
-    out.key("waits_for");
-    out.open('[');
-    for waiting in &detail.waits_for {
-        waits(out, 0, waiting);
-    }
-    out.close(']');
-    out.key("askers");
-    out.open('[');
-    for (away, waiting) in &detail.askers {
-        waits(out, *away, waiting);
-    }
-    out.close(']');
+    let end = out.room(WAITING);
+    out.list("waits_for", end, &detail.waits_for, |out, waiting| waits(out, 0, waiting));
+    let end = out.room(WAITING);
+    out.list("askers", end, &detail.askers, |out, (away, waiting)| waits(out, *away, waiting));
+    out.numbers("all_askers", detail.all_askers);
     out.close('}');
 }
 
 /// How an actor supervises, with the rules from `first` on.
 fn policy(out: &mut Writer, policy: &Policy, first: usize) {
     out.texts("strategy", &policy.strategy);
-    out.key("rules");
-    out.open('[');
-    for rule in policy.rules.iter().skip(first).take(RULES) {
-        if out.is_full() {
-            break;
-        }
-        out.text(rule);
-    }
-    out.close(']');
+    let end = out.room(TABLE);
+    out.list("rules", end, policy.rules.iter().skip(first).take(RULES), Writer::text);
 }
 
 fn waits(out: &mut Writer, away: usize, Waiting { path, handler, since }: &Waiting) {
@@ -386,6 +385,9 @@ fn row(out: &mut Writer, row: &Row) {
     if row.ill > 0 {
         out.numbers("ill", row.ill);
     }
+    if row.held > 0 {
+        out.numbers("held", row.held);
+    }
     if let Some(kind) = row.kind {
         out.texts("kind", kind.word());
     }
@@ -419,9 +421,9 @@ fn row(out: &mut Writer, row: &Row) {
     out.close('}');
 }
 
-fn failure(out: &mut Writer, at: Time, decision: &Decision) {
+fn failure(out: &mut Writer, (at, decision): &(Time, Decision)) {
     out.open('{');
-    out.time("at", at);
+    out.time("at", *at);
     out.texts("path", &decision.child);
     out.texts("supervisor", &decision.supervisor);
     out.texts("text", &decision.text);
@@ -441,22 +443,4 @@ fn failure(out: &mut Writer, at: Time, decision: &Decision) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_text_is_one_string_of_one_line() {
-        let mut out = Writer::default();
-        out.open('{');
-        out.texts("a", "\"\\\n\u{2028}<b>\u{1}");
-        out.numbers("b", 1);
-        out.key("c");
-        out.open('[');
-        out.open('[');
-        out.close(']');
-        out.number(2);
-        out.close(']');
-        out.close('}');
-        assert_eq!(out.out, r#"{"a":"\"\\\u000a\u2028<b>\u0001","b":1,"c":[[],2]}"#);
-    }
-}
+mod tests;

@@ -43,6 +43,8 @@ pub(super) struct Row {
     pub(super) since: Option<Time>,
     /// The path of the actor for which it waits.
     pub(super) waits_for: Option<Arc<str>>,
+    /// How many actors of a group wait for another one.
+    pub(super) held: usize,
     pub(super) waiting: u64,
     pub(super) stashed: usize,
     pub(super) oldest: Option<Time>,
@@ -85,6 +87,7 @@ struct Group {
     actor_type: &'static str,
     actors: usize,
     ill: usize,
+    held: usize,
     waiting: u64,
     handled: u64,
     restarts: u64,
@@ -269,6 +272,7 @@ impl Rows {
                 actor_type: sight.actor_type,
                 actors: 0,
                 ill: 0,
+                held: 0,
                 waiting: 0,
                 handled: 0,
                 restarts: 0,
@@ -292,6 +296,7 @@ impl Rows {
         let group = &mut self.groups[at];
         group.actors += 1;
         group.ill += usize::from(shown.kind.is_some());
+        group.held += usize::from(shown.waits_for.is_some());
         group.waiting += sight.waiting as u64;
         group.handled += u64::from(sight.handled());
         group.restarts += u64::from(sight.restarts);
@@ -337,6 +342,7 @@ impl Closing<'_> {
             handler: None,
             since: None,
             waits_for: None,
+            held: group.held,
             waiting: group.waiting,
             stashed: 0,
             oldest: group.oldest,
@@ -394,6 +400,7 @@ pub(super) fn row_of(depth: usize, sight: &Sight<'_>, path: &str, shown: &Shown)
         handler: sight.handler.filter(|_| sight.handling),
         since: shown.since,
         waits_for: shown.waits_for.clone(),
+        held: 0,
         waiting: sight.waiting as u64,
         stashed: sight.stashed,
         oldest: shown.oldest,

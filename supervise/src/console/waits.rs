@@ -15,8 +15,6 @@ use super::sight::{Sight, Time};
 pub(super) const LINK: Duration = Duration::from_secs(1);
 /// How many links there are.
 const MOST: usize = 4_096;
-/// How many circles are shown.
-const CIRCLES: usize = 8;
 /// How many actors of a chain, or before one, are named.
 pub(super) const NAMED: usize = 20;
 
@@ -136,9 +134,7 @@ impl Waits {
             let mut next = Some(start);
             while let Some(at) = next {
                 if let Some(first) = way.iter().position(|&before| before == at) {
-                    if self.circles.len() < CIRCLES {
-                        self.circles.push(way.split_off(first));
-                    }
+                    self.circles.push(way.split_off(first));
                     break;
                 }
                 if !walked.insert(at) {

@@ -216,6 +216,7 @@ pub(super) fn reason(reason: DeadLetterReason) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sight::REASONS;
 
     #[test]
     fn durations_have_two_units_at_most() {
@@ -261,30 +262,8 @@ mod tests {
 
     #[test]
     fn every_reason_of_a_dead_letter_has_words_of_its_own() {
-        let reasons = [
-            DeadLetterReason::Stopped,
-            DeadLetterReason::MailboxFull,
-            DeadLetterReason::TooManyChildren,
-            DeadLetterReason::StashFull,
-            DeadLetterReason::Quarantined,
-            DeadLetterReason::Abandoned,
-            DeadLetterReason::NotFound,
-            DeadLetterReason::CircuitOpen,
-            DeadLetterReason::Unreachable,
-            DeadLetterReason::TooLarge,
-            DeadLetterReason::Unsendable,
-            DeadLetterReason::UnknownMessage,
-            DeadLetterReason::Untrusted,
-            DeadLetterReason::Undecodable,
-            #[cfg(feature = "durable")]
-            DeadLetterReason::NotAccepted,
-            #[cfg(feature = "durable")]
-            DeadLetterReason::Damaged,
-            #[cfg(feature = "durable")]
-            DeadLetterReason::CrashedTheProcess,
-        ];
-        let words: std::collections::BTreeSet<_> = reasons.map(reason).into();
-        assert!(words.len() == reasons.len() && !words.contains("it was not handled"), "{words:?}");
+        let words: std::collections::BTreeSet<_> = REASONS.iter().map(|&why| reason(why)).collect();
+        assert!(words.len() == REASONS.len() && !words.contains("it was not handled"), "{words:?}");
     }
 
     #[test]

@@ -49,6 +49,7 @@ struct Found {
     messages: u64,
     waiting: usize,
     fullest: usize,
+    stashed: usize,
     oldest: Duration,
     handling: Duration,
     busy: usize,
@@ -165,6 +166,7 @@ impl Meter {
             found.states[state(glimpse)] += 1;
             found.messages += wraps.whole(sight.key, actor, sight.handled());
             found.waiting += sight.waiting;
+            found.stashed += sight.stashed;
             found.busy += usize::from(sight.handling);
             found.fullest = found.fullest.max(sight.waiting);
             let of_rule = glimpse.standing_of_rule().map(|(_, standing)| standing);
@@ -202,6 +204,7 @@ impl Meter {
             let gauges = [
                 (series::MAILBOX, float(found.waiting)),
                 (series::MAILBOX_MAX, float(found.fullest)),
+                (series::STASH, float(found.stashed)),
                 (series::OLDEST, found.oldest.as_secs_f64()),
                 (series::HANDLING, found.handling.as_secs_f64()),
                 (series::BUSY, float(found.busy)),
@@ -303,34 +306,12 @@ pub(super) fn float(number: usize) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use supervise_core::DeadLetterReason;
+    use crate::sight::REASONS;
 
     /// Rule 24.3.
     #[test]
     fn every_reason_of_a_dead_letter_has_a_name_of_its_own() {
-        let reasons = [
-            DeadLetterReason::Stopped,
-            DeadLetterReason::MailboxFull,
-            DeadLetterReason::TooManyChildren,
-            DeadLetterReason::StashFull,
-            DeadLetterReason::Quarantined,
-            DeadLetterReason::Abandoned,
-            DeadLetterReason::CircuitOpen,
-            DeadLetterReason::NotFound,
-            #[cfg(feature = "durable")]
-            DeadLetterReason::NotAccepted,
-            #[cfg(feature = "durable")]
-            DeadLetterReason::Damaged,
-            #[cfg(feature = "durable")]
-            DeadLetterReason::CrashedTheProcess,
-            DeadLetterReason::Unreachable,
-            DeadLetterReason::TooLarge,
-            DeadLetterReason::Unsendable,
-            DeadLetterReason::UnknownMessage,
-            DeadLetterReason::Untrusted,
-            DeadLetterReason::Undecodable,
-        ];
-        let names: std::collections::BTreeSet<_> = reasons.iter().map(|reason| reason.name()).collect();
-        assert_eq!(names.len(), reasons.len(), "{names:?}");
+        let names: std::collections::BTreeSet<_> = REASONS.iter().map(|reason| reason.name()).collect();
+        assert_eq!(names.len(), REASONS.len(), "{names:?}");
     }
 }

@@ -61,6 +61,8 @@ pub(super) const MAILBOX: Series =
     series("supervise_mailbox_messages", Gauge, &["actor"], "Messages that wait in all mailboxes of the type.");
 pub(super) const MAILBOX_MAX: Series =
     series("supervise_mailbox_messages_max", Gauge, &["actor"], "Messages that wait in the fullest mailbox.");
+pub(super) const STASH: Series =
+    series("supervise_stash_messages", Gauge, &["actor"], "Messages that wait in all stashes of the type.");
 pub(super) const OLDEST: Series = series(
     "supervise_mailbox_oldest_seconds",
     Gauge,
@@ -164,6 +166,7 @@ pub const SERIES: &[Series] = &[
     MESSAGES,
     MAILBOX,
     MAILBOX_MAX,
+    STASH,
     OLDEST,
     HANDLING,
     WAITED,

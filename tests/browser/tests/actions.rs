@@ -1,4 +1,4 @@
-//! Actions from the page in Chromium. CON-22, CON-23.
+//! Actions from the page in Chromium. CON-20, CON-22, CON-23, CON-28.
 
 use serde_json::Value;
 use supervise::console::{Console, Token};
@@ -89,6 +89,59 @@ async fn con_22_con_23_an_actor_is_restarted_and_stopped_from_the_page() {
     browser.run("token = 'no'.repeat(10); asked = { ...asked }; act()").await;
     browser.until("token === null").await;
     assert_eq!(browser.run("return sessionStorage.length").await, Value::from(0));
+    browser.end().await;
+    system.terminate().await;
+}
+
+/// From the line of an actor to its restart, without a mouse.
+#[tokio::test(flavor = "multi_thread")]
+async fn con_28_an_actor_is_restarted_by_keyboard() {
+    const TAB: char = '\u{e004}';
+    const DOWN: char = '\u{e015}';
+    const ENTER: char = '\u{e007}';
+    const ESCAPE: char = '\u{e00c}';
+    const FOCUS: &str = "document.activeElement";
+    let system = ActorSystem::new("shop");
+    let desk = system.spawn("desk", || Desk).expect("a free name");
+    let console = Console::of(&system)
+        .allow_actions(Token::new("0123456789abcdef"))
+        .serve("127.0.0.1:0")
+        .expect("a free port");
+    let browser = Browser::start().await;
+    browser.open(&console.operator_url().expect("actions are allowed")).await;
+    browser.until("document.querySelector('[data-path=\"/user/desk\"]')").await;
+    browser.press('/').await;
+    browser.press(DOWN).await;
+    while browser.run(&format!("return {FOCUS}.dataset.path === '/user/desk'")).await == false {
+        browser.press(DOWN).await;
+    }
+    browser.press(ENTER).await;
+    browser.until("!$('acts').hidden && view.detail?.row.path === '/user/desk'").await;
+    for _ in 0..50 {
+        if browser.run(&format!("return {FOCUS}.dataset.what === 'restart'")).await == true {
+            break;
+        }
+        browser.press(TAB).await;
+    }
+    // Whoever presses Enter twice has done nothing: the dialog opens at Cancel, and gives the focus back.
+    let closed = format!("!$('dialog').open && {FOCUS}.dataset.what === 'restart'");
+    for back in [ENTER, ESCAPE] {
+        browser.press(ENTER).await;
+        browser.until(&format!("$('dialog').open && {FOCUS}.id === 'no'")).await;
+        browser.press(back).await;
+        browser.until(&closed).await;
+    }
+    assert_eq!(browser.run("return view.detail.row.restarts").await, Value::from(0));
+    browser.press(ENTER).await;
+    browser.until("$('dialog').open").await;
+    browser.press(TAB).await;
+    browser.until(&format!("{FOCUS}.id === 'yes'")).await;
+    // The key that opens the search does nothing while the dialog asks.
+    browser.press('/').await;
+    browser.until(&format!("{FOCUS}.id === 'yes'")).await;
+    browser.press(ENTER).await;
+    browser.until(&format!("{closed} && view.detail?.row.restarts === 1")).await;
+    assert!(!desk.actor_ref().has_ended());
     browser.end().await;
     system.terminate().await;
 }

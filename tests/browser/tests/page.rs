@@ -1,4 +1,4 @@
-//! The console's page in Chromium, on systems that fail. CON-13, CON-17, CON-19, CON-20, CON-21, CON-25, CON-26, CON-28.
+//! The console's page in Chromium, on systems that fail. CON-08, CON-13, CON-17, CON-19, CON-20, CON-21, CON-25, CON-26, CON-28.
 
 #[path = "../../../examples/night/shop.rs"]
 mod shop;
@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use supervise::console::{Console, Running};
 use supervise::prelude::*;
+use supervise::{Event, Events, Interest};
 use supervise_browser::contrast::TOO_FAINT;
 use supervise_browser::{Browser, PATIENCE};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -93,6 +94,19 @@ impl Desk {
     #[handler]
     fn seat(&mut self, name: String, ctx: &mut Context<Self>) -> Result<ClerkRef, SpawnError> {
         ctx.spawn(&name, || Clerk)
+    }
+}
+
+/// Its clerks are near their limit after one failure.
+#[actor]
+#[supervise(one_for_one(max_retries = 2, within = "1h"), on(_) = Restart)]
+struct Hall;
+
+#[actor]
+impl Hall {
+    #[handler]
+    fn fill(&mut self, clerks: usize, ctx: &mut Context<Self>) -> Result<Vec<ClerkRef>, SpawnError> {
+        (0..clerks).map(|_| ctx.spawn_anonymous(|| Clerk)).collect()
     }
 }
 
@@ -288,10 +302,28 @@ async fn con_26_the_page_says_how_the_system_ended_and_stays() {
     browser.end().await;
 }
 
-/// The attempt begins when the countdown ends.
+/// Until the gateway restarts, and when that was, in milliseconds since the system began.
+async fn restarted(night: &Night, events: &mut Events) -> f64 {
+    let restarted = async {
+        while !matches!(events.recv().await, Some(Event::Restarted { actor, .. }) if actor.name() == "gateway") {}
+        night.system.uptime().as_secs_f64() * 1e3
+    };
+    tokio::time::timeout(PATIENCE, restarted).await.expect("it restarts")
+}
+
+/// The countdown and the restart end together.
 #[tokio::test(flavor = "multi_thread")]
 async fn con_13_the_countdown_ends_when_the_actor_restarts() {
+    /// What the page counts down to is looked at at each frame. Afterwards there is another countdown, or none.
+    const WATCH: &str = "window.end = null; \
+                         (function watch() { \
+                           const at = document.querySelector('#countdown')?.dataset; \
+                           if (at?.due == due && at.left > 0) requestAnimationFrame(watch); else window.end = now(); \
+                         })()";
+    /// How far apart the ends may be.
+    const APART: f64 = 100.0;
     let night = Night::shop(0).await;
+    let mut events = night.system.events().subscribe_to(Interest::RESTARTS);
     let browser = Browser::start().await;
     browser.open(&night.address()).await;
     browser.until_text("#cards", "Restart loop").await;
@@ -299,30 +331,57 @@ async fn con_13_the_countdown_ends_when_the_actor_restarts() {
         .run("[...document.querySelectorAll('.card')].find(e => e.textContent.includes('Restart loop')).click()")
         .await;
     browser.until_text("#detail h3", "gateway").await;
-    // What the page counts down to is what the supervisor waits for. It may have begun another wait meanwhile.
-    let due = loop {
-        browser.until("document.querySelector('#countdown')?.dataset.left > 0").await;
+    let began = Instant::now();
+    loop {
+        // What the page counts down to is what the supervisor waits for. It may have begun another wait meanwhile.
+        browser.until("document.querySelector('#countdown')?.dataset.left > 300").await;
+        while events.try_recv().is_some() {}
         let due = browser.run("return Number(document.querySelector('#countdown')?.dataset.due)").await;
-        if let Some(due) = due.as_f64()
-            && night.gateway_is_due() == Some(due.trunc())
-        {
-            break due;
+        let Some(due) = due.as_f64().filter(|due| night.gateway_is_due() == Some(due.trunc())) else { continue };
+        browser.run(&format!("const due = {due}; {WATCH}")).await;
+        let restarted = restarted(&night, &mut events).await;
+        browser.until("window.end !== null").await;
+        let ended = browser.run("return window.end").await.as_f64().expect("a time");
+        let uptime = night.system.uptime().as_secs_f64() * 1e3;
+        // The page's clock is the system's, late by the way of the last view. So the countdown does not end too early.
+        let times =
+            format!("due at {due}, ended at {ended}, restarted at {restarted}, {uptime} by the system's clock");
+        assert!(due <= ended && ended <= uptime && due <= restarted.ceil(), "{times}");
+        if (ended - restarted).abs() <= APART {
+            // The page shows the next wait or none.
+            night.until_gateway_is_due_elsewhere(due).await;
+            browser.until(&format!("document.querySelector('#countdown')?.dataset.due != {due}")).await;
+            break;
         }
-    };
-    let is_over = format!(
-        "!(document.querySelector('#countdown')?.dataset.due == {due} && document.querySelector('#countdown').dataset.left > 0)"
-    );
-    // The page's clock is the system's, late by the way of the last view. So the countdown does not end too early.
-    browser.until(&is_over).await;
-    let shown = browser.run("return now()").await.as_f64().expect("a time");
-    let uptime = night.system.uptime().as_secs_f64() * 1e3;
-    assert!(
-        due <= shown && shown <= uptime,
-        "due at {due}, shown at {shown}, {uptime} by the clock of the system"
-    );
-    // The gateway restarts then, and the page shows the next wait or none.
-    night.until_gateway_is_due_elsewhere(due).await;
-    browser.until(&format!("document.querySelector('#countdown')?.dataset.due != {due}")).await;
+        // A busy machine may be late once, but not always.
+        assert!(began.elapsed() < PATIENCE, "{times}");
+    }
+    browser.end().await;
+    night.end().await;
+}
+
+/// Siblings with a problem have lines of their own at the top, however many there are.
+#[tokio::test(flavor = "multi_thread")]
+async fn con_25_three_ill_siblings_of_100_000_are_on_the_first_screen() {
+    let night = Night::quiet();
+    let hall = night.system.spawn("hall", || Hall).expect("a free name");
+    let clerks = hall.fill(100_000).await.expect("it answers");
+    let ill = [10, 50_000, 99_999].map(|place| &clerks[place]);
+    for clerk in ill {
+        clerk.fail("no ink".to_owned()).tell().expect("it runs");
+    }
+    let browser = Browser::start().await;
+    browser.open(&night.address()).await;
+    browser.until_text("#cards", "3 × Clerk").await;
+    browser.until_text("#rows", "3 not well").await;
+    for clerk in ill {
+        let path = clerk.actor_ref().path().local().to_owned();
+        let line = format!("[...document.querySelectorAll('#rows tr')].find(e => e.dataset.path === {path:?})");
+        browser.until(&format!("{line}?.textContent.includes('Near its limit')")).await;
+        let bottom = browser.run(&format!("return {line}.getBoundingClientRect().bottom <= innerHeight")).await;
+        assert_eq!(bottom, true, "{path} is not on the first screen");
+    }
+    assert_eq!(browser.run(&format!("return {ROWS} <= 300 && scrollY === 0")).await, true);
     browser.end().await;
     night.end().await;
 }
@@ -375,13 +434,20 @@ async fn con_08_the_page_names_the_root_of_a_chain() {
     let browser = Browser::start().await;
     browser.open(&night.address()).await;
     browser.until_text("#cards", "Stuck").await;
-    browser.until_text("#cards", "1 actor waits for its answer: ledger → conn-2.").await;
+    // Of those that wait longest, it names one.
+    browser
+        .until("/42 actors wait for its answer: order-\\d+ → ledger → conn-2\\./.test($('cards').textContent)")
+        .await;
     browser
         .run("[...document.querySelectorAll('.card')].find(e => e.textContent.includes('Stuck')).click()")
         .await;
     browser.until_text("#detail h3", "conn-2").await;
     browser.until_text("#detail .waits", "ledger").await;
+    browser.until_text("#detail", "the nearest 20 of 42").await;
     browser.until_text("#rows", "→ conn-2").await;
+    // Those behind it are one line, which says why they do nothing.
+    browser.until_text("#rows", "41 × Order").await;
+    browser.until_text("#rows", "41 wait for another").await;
     // The rule that decided is marked in the table of its supervisor.
     browser
         .run("[...document.querySelectorAll('#rows tr')].find(e => e.textContent.includes('gateway')).click()")
@@ -523,6 +589,55 @@ async fn con_28_the_tree_is_used_by_keyboard() {
     ] {
         assert_eq!(browser.run(&format!("return Boolean({condition})")).await, true, "{condition}");
     }
+    browser.end().await;
+    night.end().await;
+}
+
+/// The pages of a group, without a mouse. The focus stays on its line.
+#[tokio::test(flavor = "multi_thread")]
+async fn con_28_the_pages_of_a_group_are_turned_by_keyboard() {
+    const LEFT: char = '\u{e012}';
+    const RIGHT: char = '\u{e014}';
+    const DOWN: char = '\u{e015}';
+    const HOME: char = '\u{e011}';
+    const END: char = '\u{e010}';
+    const LINE: &str = "document.activeElement.closest('#rows tr')";
+    let night = Night::quiet();
+    night.system.spawn("hall", || Hall).expect("a free name").fill(250).await.expect("it answers");
+    let browser = Browser::start().await;
+    browser.open(&night.address()).await;
+    browser.until_text("#rows", "250 × Clerk").await;
+    browser.press('/').await;
+    browser.press(DOWN).await;
+    browser.until(&format!("{LINE} === $('rows').firstElementChild")).await;
+    while browser.run(&format!("return {LINE}.textContent.includes('× Clerk')")).await == false {
+        browser.press(DOWN).await;
+    }
+    let group = browser.run(&format!("return {LINE}.dataset.path")).await;
+    for (key, shows) in [
+        (RIGHT, "page 1 of 3"),
+        (RIGHT, "page 2 of 3"),
+        (RIGHT, "page 3 of 3"),
+        (LEFT, "page 2 of 3"),
+        (LEFT, "page 1 of 3"),
+    ] {
+        browser.press(key).await;
+        browser
+            .until(&format!("{LINE}?.textContent.includes('{shows}') && {LINE}.dataset.path === {group}"))
+            .await;
+        assert_eq!(browser.run(&format!("return {LINE}.ariaExpanded")).await, "true");
+    }
+    browser.press(END).await;
+    browser.until(&format!("{LINE} === $('rows').lastElementChild")).await;
+    browser.press(HOME).await;
+    browser.until(&format!("{LINE} === $('rows').firstElementChild")).await;
+    browser
+        .run(&format!("[...document.querySelectorAll('#rows tr')].find(e => e.dataset.path === {group}).focus()"))
+        .await;
+    browser.press(LEFT).await;
+    browser
+        .until(&format!("{LINE}?.ariaExpanded === 'false' && {LINE}.dataset.path === {group} && {ROWS} < 20"))
+        .await;
     browser.end().await;
     night.end().await;
 }

@@ -4,7 +4,7 @@ use supervise::prelude::*;
 use supervise::testkit::TestSystem;
 use supervise::{During, Glimpse, NodeState, Outcome};
 
-use crate::fixture::{Boom, secs};
+use crate::fixture::{Boom, ms, secs};
 
 #[actor]
 #[supervise(all_for_one(max_retries = 3, within = "60s", backoff(min = "4s", max = "8s")), on(_) = Restart)]
@@ -80,4 +80,29 @@ async fn con_06_con_12_con_13_con_14_a_look_shows_handler_budget_countdown_and_r
         "it decays without a failure"
     );
     system.allow_failures();
+}
+
+/// CON-13: the countdown ends when the actors restart, all of a group round at once. Rule 10.8.
+#[supervise::test]
+async fn con_13_the_countdown_ends_when_the_group_restarts(system: &TestSystem) {
+    system.allow_failures();
+    let desk = system.spawn("desk", || Desk).unwrap();
+    let (one, two) = (desk.seat("one").await.unwrap(), desk.seat("two").await.unwrap());
+    for (failing, round) in [(&one, 1), (&two, 2), (&one, 3)] {
+        failing.stamp().tell().unwrap();
+        system.settle().await;
+        let due = clerk(system, "one").due().expect("it waits");
+        system.advance(due.saturating_sub(system.uptime() + ms(1))).await;
+        for name in ["one", "two"] {
+            let waits = clerk(system, name);
+            assert_eq!((waits.due(), waits.restarts()), (Some(due), round - 1), "{name} in round {round}");
+        }
+        // Tokio's timers round up to a millisecond.
+        system.advance(ms(2)).await;
+        for name in ["one", "two"] {
+            let back = clerk(system, name);
+            let found = (back.state(), back.due(), back.restarts());
+            assert_eq!(found, (NodeState::Running, None, round), "{name} in round {round}");
+        }
+    }
 }

@@ -106,7 +106,14 @@ fn con_05_the_console_answers_while_every_worker_is_blocked_and_names_the_handle
     loop {
         let (status, text) = get(address, "/text");
         assert_eq!(status, 200);
-        if text.contains("Blocks a thread") && text.contains("`dig`") {
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let named = |name: &str| words.contains(&format!("{name} in `dig`"));
+        // Two workers of the runtime, so two of the four are in their handlers.
+        let both = ["one", "two", "three", "four"].into_iter().filter(|name| named(name)).count() == 2;
+        if both
+            && words.contains("Blocks a thread: 2 × Worker, the worst is /user/")
+            && words.contains("In `dig`, not at")
+        {
             break;
         }
         assert!(began.elapsed() < PATIENCE, "{text}");

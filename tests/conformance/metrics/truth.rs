@@ -195,6 +195,59 @@ async fn con_29_no_counter_falls_while_actors_come_fail_and_go(system: &TestSyst
     last.expect("supervise_actors{actor=\"Clerk\",state=\"running\"}", started - ended);
 }
 
+/// Sets tickets aside until it opens.
+#[actor(stash = 10)]
+struct Booth {
+    open: bool,
+}
+
+#[actor]
+impl Booth {
+    #[handler]
+    fn open(&mut self) {
+        self.open = true;
+    }
+
+    #[handler]
+    fn ticket(&mut self) {}
+
+    #[stash_while]
+    fn closed(&self, message: &BoothMessage) -> bool {
+        !self.open && matches!(message, BoothMessage::Ticket)
+    }
+}
+
+/// Messages that actors have set aside wait in no mailbox, so they have a gauge of their own. Rules 15.3 and 24.4.
+#[supervise::test]
+async fn con_29_messages_in_stashes_are_counted_by_type(system: &TestSystem) {
+    let (exporter, mut meter) = (Exporter::new(), Metrics::of(system).by_hand());
+    let stashed = |scrape: &Scrape, messages| {
+        scrape.expect("supervise_stash_messages{actor=\"Booth\"}", messages);
+        scrape.expect("supervise_mailbox_messages{actor=\"Booth\"}", 0.0);
+    };
+    let booths: Vec<_> = (0..3).map(|_| system.spawn_anonymous(|| Booth { open: false }).unwrap()).collect();
+    system.settle().await;
+    stashed(&exporter.look(&mut meter), 0.0);
+    for (booth, tickets) in booths.iter().zip(1..) {
+        for _ in 0..tickets {
+            booth.ticket().tell().unwrap();
+        }
+    }
+    system.settle().await;
+    let scrape = exporter.look(&mut meter);
+    stashed(&scrape, 6.0);
+    assert_eq!(scrape.of("supervise_stash_messages").filter(|(name, _)| name.contains("Booth")).count(), 1);
+    booths[2].open().await.unwrap();
+    system.settle().await;
+    stashed(&exporter.look(&mut meter), 3.0);
+    system.allow_dead_letters();
+    for booth in &booths {
+        booth.actor_ref().stop();
+    }
+    system.settle().await;
+    stashed(&exporter.look(&mut meter), 0.0);
+}
+
 /// Rules 24.1 and 24.3.
 #[supervise::test]
 async fn met_01_gauges_are_what_is_so(system: &TestSystem) {

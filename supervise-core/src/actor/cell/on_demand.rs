@@ -40,7 +40,7 @@ pub(super) struct Rare {
     /// Whether messages for this cell, which is closed, go to the current occupant of its seat.
     forwards: AtomicBool,
     /// How many messages are in the stash.
-    #[cfg(feature = "observe")]
+    #[cfg(any(feature = "observe", feature = "timing"))]
     stashed: AtomicUsize,
     /// How many futures and blocking closures run for a child that has a key.
     answers_due: AtomicUsize,
@@ -213,27 +213,27 @@ impl Core {
     }
 
     /// Notes how many messages are in the stash.
-    #[cfg(feature = "observe")]
+    #[cfg(any(feature = "observe", feature = "timing"))]
     pub(crate) fn note_stashed(&self, messages: usize) {
         if let Some(rare) = self.rare() {
             rare.stashed.store(messages, Ordering::Relaxed);
         }
     }
 
-    #[cfg(not(feature = "observe"))]
-    #[expect(clippy::unused_self, reason = "only a build with `observe` notes it")]
+    #[cfg(not(any(feature = "observe", feature = "timing")))]
+    #[expect(clippy::unused_self, reason = "only a build with `observe` or `timing` notes it")]
     #[inline]
     pub(crate) fn note_stashed(&self, _: usize) {}
 
     /// How many messages are in the stash, as far as this build knows it.
     #[cfg_attr(
-        not(feature = "observe"),
-        expect(clippy::unused_self, reason = "only a build with `observe` notes it")
+        not(any(feature = "observe", feature = "timing")),
+        expect(clippy::unused_self, reason = "only a build with `observe` or `timing` notes it")
     )]
     pub(crate) fn stashed(&self) -> usize {
-        #[cfg(feature = "observe")]
+        #[cfg(any(feature = "observe", feature = "timing"))]
         let stashed = self.rare_so_far().map_or(0, |rare| rare.stashed.load(Ordering::Relaxed));
-        #[cfg(not(feature = "observe"))]
+        #[cfg(not(any(feature = "observe", feature = "timing")))]
         let stashed = 0;
         stashed
     }

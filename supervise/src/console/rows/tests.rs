@@ -1,5 +1,3 @@
-use super::super::collector::View;
-use super::super::json::json;
 use super::super::top::PAGE;
 use super::*;
 
@@ -103,34 +101,4 @@ fn by_type_there_is_a_line_for_each_type() {
     let opened = shop("by=type&open=//Cart%231");
     assert_eq!((opened.lines.len(), opened.lines[1].page), (4 + PAGE, Some((1, 10))));
     assert_eq!(opened.lines[2].path, "/user/s100/cart");
-}
-
-/// CON-25: a view has at most 64 KiB, however long names and texts are.
-#[test]
-fn con_25_a_view_has_room_for_64_kib() {
-    use super::super::sight::Decision;
-    use supervise_core::Outcome;
-    let long = "\u{1}".repeat(3_000);
-    let mut listing = shop("open=/user//Session");
-    for line in &mut listing.lines {
-        line.path = long.clone();
-    }
-    let decision = Decision {
-        key: 1,
-        child: long.clone(),
-        child_type: "T",
-        supervisor: long.clone(),
-        supervisor_type: "T",
-        text: long.clone(),
-        during: None,
-        rule: None,
-        outcome: Outcome::Resumed,
-        attempt: 1,
-        used: None,
-    };
-    let failures = vec![(Time::ZERO, decision); 60];
-    let view = View { failures: failures.clone(), ends: failures, ..View::default() };
-    let json = json("shop", &view, &listing);
-    assert!((40_000..=64 * 1_024).contains(&json.len()), "{}", json.len());
-    assert!(json.contains("\"cut\":7") || json.contains("\"cut\":6"), "{}", &json[json.len() - 200..]);
 }

@@ -61,7 +61,9 @@ fn cards(out: &mut Lines, view: &View, path: &str) {
 
 /// What else is known of an actor that runs.
 fn facts(out: &mut Lines, now: Time, detail: &Detail) {
-    let Detail { row, capacity, last_handler, above, decides, matched, waits_for, below, askers, .. } = detail;
+    let Detail {
+        row, capacity, last_handler, above, decides, matched, waits_for, below, askers, all_askers, ..
+    } = detail;
     out.blank();
     let oldest = row.oldest.map_or_else(String::new, |oldest| format!(", the oldest for about {}", Span(oldest)));
     let room = capacity.map_or_else(|| "no bound".to_owned(), |room| format!("room for {}", count(room)));
@@ -83,6 +85,9 @@ fn facts(out: &mut Lines, now: Time, detail: &Detail) {
     }
     waiting_list(out, "Waits for:", waits_for.iter().map(|waiting| (1, waiting)), now);
     waiting_list(out, "Actors that wait for it:", askers.iter().map(|(away, waiting)| (*away, waiting)), now);
+    if let Some(more) = all_askers.checked_sub(askers.len()).filter(|more| *more > 0) {
+        out.fill("  ", "", &format!("And {} more.", count(more)));
+    }
     if let Some((nearest, farther)) = above.split_first() {
         policy(out, &format!("{} decides about it:", nearest.path), &nearest.decides, *matched);
         if !farther.is_empty() {
@@ -152,5 +157,63 @@ fn policy(out: &mut Lines, title: &str, policy: &Policy, matched: Option<usize>)
     for (at, rule) in policy.rules.iter().take(RULES).enumerate() {
         let decided = if matched == Some(at) { "   (decided the last failure)" } else { "" };
         out.fill("  ", "      ", &format!("{}  {rule}{decided}", at + 1));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use supervise_core::NodeState;
+
+    use super::super::super::rows::{Shown, row_of};
+    use super::super::super::sight::Sight;
+    use super::*;
+
+    /// CON-08: of many that wait for one actor, the nearest are named, and the others are counted.
+    #[test]
+    fn con_08_the_text_counts_who_waits() {
+        let sight = Sight {
+            key: 7,
+            depth: 3,
+            name: "conn",
+            actor_type: "shop::Connection",
+            state: NodeState::Running,
+            handling: true,
+            parked: true,
+            handler: Some("query"),
+            pushed: 1,
+            waiting: 0,
+            capacity: None,
+            stashed: 0,
+            waits_for: Vec::new(),
+            restarts: 0,
+            attempt: 0,
+            budget: None,
+            endless: None,
+            due: None,
+        };
+        let order = |n: usize| {
+            (2, Waiting { path: Arc::from(format!("/user/order-{n}")), handler: Some("place"), since: Time::ZERO })
+        };
+        let said = |askers: usize, all_askers| {
+            let detail = Detail {
+                key: 7,
+                row: row_of(3, &sight, "/user/conn", &Shown::default()),
+                capacity: None,
+                last_handler: Some("query"),
+                above: Vec::new(),
+                decides: Policy { strategy: "one_for_one".to_owned(), rules: Vec::new() },
+                matched: None,
+                waits_for: Vec::new(),
+                below: (0, 0),
+                askers: (0..askers).map(order).collect(),
+                all_askers,
+            };
+            actor("shop", &View::default(), Duration::ZERO, "/user/conn", Some(&detail))
+        };
+        let many = said(20, 42);
+        assert!(many.contains("    /user/order-19 in `place` for 0 ms\n  And 22 more.\n"), "{many}");
+        assert!(!said(20, 20).contains("more"), "{}", said(20, 20));
     }
 }

@@ -186,6 +186,32 @@ fn con_18_a_hundred_thousand_failures_leave_a_bounded_memory() {
     assert!(super::super::super::json::json("shop", &view, &Listing::default()).len() < 64 * 1_024);
 }
 
+/// CON-18: the bytes that the collector and its view take, at their most, with long paths and with texts as long as they get.
+#[test]
+fn con_18_a_hundred_thousand_failures_take_less_than_16_mib() {
+    const LONGEST_TEXT: usize = 512;
+    let above = "/user/a-branch-with-a-long-name".repeat(6);
+    let most = allocation_counter::measure(|| {
+        let mut collector = Collector::default();
+        for key in 0..100_000 {
+            let child = format!("{above}/a{}", key % 20_000);
+            let outcome = [restarting(), Outcome::Escalated, Outcome::LimitReached { children: 1 }][key % 3];
+            let text = "x".repeat(LONGEST_TEXT);
+            failed(
+                &mut collector,
+                1,
+                Decision { text, ..decision(&child, u64::try_from(key % 20_000).expect("few"), outcome) },
+            );
+            lose(&mut collector, secs(1), &child, "Ping");
+        }
+        let view = look(&mut collector, 2, &[]);
+        assert_eq!((view.failures.len(), view.down), (60, 64));
+        drop(super::super::super::json::json("shop", &view, &Listing::default()));
+    });
+    assert!((1_000_000..16 * 1_024 * 1_024).contains(&most.bytes_max), "{} bytes", most.bytes_max);
+    assert_eq!(most.bytes_current, 0, "something outlives the collector");
+}
+
 /// CON-12: an actor that is near its limit and in a restart loop has one card, which says both.
 #[test]
 fn con_12_the_card_of_a_restart_loop_says_that_the_limit_is_near() {

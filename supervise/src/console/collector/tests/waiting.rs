@@ -96,6 +96,25 @@ fn con_08_a_chain_of_three_names_its_root() {
     );
 }
 
+/// CON-08, CON-25: many that wait for one actor share a line, which counts them, and they are not ill.
+#[test]
+fn con_08_con_25_many_that_wait_for_one_are_one_line() {
+    let mut collector = Collector::default();
+    let orders = (0..41).map(|n| Sight { actor_type: "Order", ..asks("order", 100 + n, &[7], 0) });
+    let actors: Vec<_> =
+        [asks("ledger", 7, &[8], 40), asks("conn", 8, &[], 0)].into_iter().chain(orders).collect();
+    let mut listing = Listing::of(Wish::of("focus=/user/conn"));
+    for second in 0..5 {
+        look(&mut collector, second, &actors);
+    }
+    let view = look_for(&mut collector, &mut listing, 5, &actors);
+    assert_eq!((kinds(&view), view.ill), (vec![(Kind::Stuck, "/user/conn")], 2));
+    let chain = "42 actors wait for its answer: order → ledger → conn. 40 messages wait behind them";
+    assert!(view.cards[0].says.contains(chain), "{:?}", view.cards);
+    let group = listing.lines.iter().find(|row| row.is_group).expect("a folded line");
+    assert_eq!((group.actors, group.ill, group.held, listing.lines.len()), (41, 0, 41, 5));
+}
+
 /// CON-08.
 #[test]
 fn con_08_a_circle_is_a_deadlock() {
@@ -111,6 +130,53 @@ fn con_08_a_circle_is_a_deadlock() {
     );
     let view = look(&mut collector, 6, &actors);
     assert_eq!((kinds(&view), view.ill), (vec![(Kind::Deadlock, "/user/a")], 2), "its actors have no other card");
+}
+
+/// CON-08: however many circles there are, each of their actors is marked, and the card that some of them share counts them.
+#[test]
+fn con_08_more_than_nine_deadlocks_share_a_card() {
+    let mut collector = Collector::default();
+    let circles = |circles: u64| -> Vec<_> {
+        (0..circles)
+            .flat_map(|n| {
+                let (a, b) = (10 + 2 * n, 11 + 2 * n);
+                // The first ones hold up most.
+                let name =
+                    ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"][usize::try_from(n).expect("few")];
+                let waiting = if n < 3 { 100 } else { 0 };
+                [asks(name, a, &[b], waiting), asks("other", b, &[a], 0)]
+            })
+            .collect()
+    };
+    let mut shown = |second, many| {
+        let actors = circles(many);
+        let mut listing = Listing::default();
+        for second in [second, second + 1] {
+            look(&mut collector, second, &actors);
+        }
+        let view = look_for(&mut collector, &mut listing, second + 2, &actors);
+        let marked = listing.lines.iter().filter(|row| row.kind == Some(Kind::Deadlock)).count() as u64;
+        assert_eq!((marked, view.ill as u64, view.more_cards), (2 * many, 2 * many, 0));
+        assert!(view.cards.iter().all(|card| card.kind == Kind::Deadlock), "{:?}", view.cards);
+        view
+    };
+    assert_eq!(shown(0, 9).cards.len(), 9);
+    let view = shown(5, 12);
+    assert_eq!(view.cards.len(), 9);
+    let last = view.cards.last().expect("it is there");
+    assert_eq!(
+        (&*last.path, last.actors, &*last.says),
+        (
+            "/user/i",
+            8,
+            "4 more deadlocks, of 8 actors. They are those of /user/i, /user/j, /user/k and 1 more. In the list of \
+             actors, the word Deadlock stands beside each of these actors."
+        )
+    );
+    // None of them is over while circles change their places among the cards.
+    let before: Vec<_> = view.cards.iter().map(|card| card.subject.clone()).collect();
+    let hidden = shown(10, 9).hidden;
+    assert!(before.iter().all(|subject| hidden.contains(&(Kind::Deadlock, subject.clone()))), "{hidden:?}");
 }
 
 /// CON-08, for asks that the console does not see.
