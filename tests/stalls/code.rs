@@ -2,6 +2,8 @@
 //!
 //! Rule 14.8.
 
+mod more;
+
 use std::fmt;
 use std::pin::Pin;
 use std::sync::mpsc;
@@ -70,6 +72,11 @@ impl Part {
 
     #[handler]
     fn count(&mut self) -> u32 {
+        7
+    }
+
+    #[handler(inline)]
+    fn peek(&mut self) -> u32 {
         7
     }
 

@@ -87,6 +87,15 @@ pub(crate) fn waits_in_vain(to: &Core, awaited: Awaited, waiting: &Waker) -> boo
     is_possible() && waiting.data() == POLLED.get() && is_in_vain(to, awaited)
 }
 
+/// Polls the code that `waiting` wakes once more, if it may hold others up. For an ask whose first poll does not look whether it
+/// waits in vain.
+#[cold]
+pub(crate) fn look_again(waiting: &Waker) {
+    if is_possible() && waiting.data() == POLLED.get() {
+        waiting.wake_by_ref();
+    }
+}
+
 /// Completes with the error if the code asks `to` in vain. It consumes budget first: code that asks in a loop then yields, so that its
 /// stop timeout can end it.
 pub(crate) fn poll_ask_in_vain<A>(to: &ActorRef<A>, cx: &mut TaskContext<'_>) -> Poll<AskError> {
