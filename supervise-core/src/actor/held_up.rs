@@ -1,4 +1,5 @@
-//! Finds code that waits for a suspended sibling, or for one of an actor above, which in turn waits for the return of that code.
+//! Finds code that waits for a suspended sibling, for one of an actor above, or for an actor below such a sibling, while the sibling in
+//! turn waits for the return of that code.
 //!
 //! ```text
 //!   reader ──send, ask──► parser       declared in this order: parser, reader
@@ -24,7 +25,7 @@ use std::task::{Context as TaskContext, Poll, Waker};
 
 use tokio::task::coop::consume_budget;
 
-use crate::actor::actor_ref::ActorRef;
+use crate::actor::actor_ref::{ActorRef, AnyActorRef};
 use crate::actor::cell::{AnyCell, Core};
 use crate::actor::request::AskError;
 use crate::base::Uid;
@@ -118,26 +119,35 @@ fn is_in_vain(to: &Core, awaited: Awaited) -> bool {
         // It may begin to restart or to stop, or its hook may return, while this is noted.
         return waits_for_child() || (is_noted_by(to) && waits_for_child());
     }
-    let Some(parent) = &to.parent else { return false };
-    // The code is that of a sibling, or of an actor below one.
-    let Some(sibling) = below(parent.uid()) else { return false };
-    let parent = parent.core();
+    // The code is that of a sibling of `later`, or of an actor below one. And `to` is `later`, or below it.
+    let mut later = to;
+    let (parent, sibling) = loop {
+        let Some(parent) = later.parent.as_ref().map(AnyActorRef::core) else { return false };
+        if parent.protocol().has_asked_to_stop(later.id) {
+            // It ends, and `to` with it, whatever its siblings do.
+            return false;
+        }
+        match below(parent.uid) {
+            Some(sibling) => break (parent, sibling),
+            None => later = parent,
+        }
+    };
     let waits_for_sibling = || {
         let supervisor = parent.protocol();
-        let restarts = supervisor.restarts_after(to.id, sibling);
+        let restarts = supervisor.restarts_after(later.id, sibling);
         let goes_on_after =
-            restarts || supervisor.stops_after(to.id, sibling) || supervisor.survives_after(to.id, sibling);
+            restarts || supervisor.stops_after(later.id, sibling) || supervisor.survives_after(later.id, sibling);
         // A suspension may still be on its way.
         let surely_suspended = restarts || supervisor.suspensions() > 0;
         drop(supervisor);
+        if !goes_on_after || !(surely_suspended || later.protocol().suspensions() > 0) {
+            return false;
+        }
         let protocol = to.protocol();
-        let is_suspended = surely_suspended || protocol.suspensions() > 0;
-        goes_on_after && is_suspended && (awaited == Awaited::Room || !protocol.runs_code())
+        // One below is suspended after `later`, and may have a message left until then.
+        let is_suspended = to.uid == later.uid || protocol.suspensions() > 0;
+        is_suspended && (awaited == Awaited::Room || !protocol.runs_code())
     };
-    if parent.protocol().has_asked_to_stop(to.id) {
-        // It ends, whatever its siblings do.
-        return false;
-    }
     // The parent may decide, and the sibling may come to rest, while this is noted.
     waits_for_sibling() || (is_noted_by(parent) && is_noted_by(to) && waits_for_sibling())
 }

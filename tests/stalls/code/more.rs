@@ -58,3 +58,66 @@ fn z_14_8_an_inline_ask_of_an_actor_above_that_restarts_ends() {
         });
     }
 }
+
+/// The first is suspended and restarts after the handler of the second, and so does the actor below the first.
+#[test]
+fn z_14_8_code_that_asks_an_actor_below_a_fellow_goes_on() {
+    for sends in [false, true] {
+        testkit::run(async |system| {
+            system.allow_failures();
+            system.allow_dead_letters();
+            let (answers, gate, start) = (Answers::default(), Arc::new(Notify::new()), Arc::new(Notify::new()));
+            let (_row, [first, second, _]) = row(system, Default::default()).await;
+            let deep = first.actor().below(Hooks::default()).await.unwrap();
+            let deepest = deep.below(Hooks::default()).await.unwrap();
+            let ask = asks_so(
+                move || {
+                    let (deep, deepest) = (deep.clone(), deepest.clone());
+                    async move {
+                        if sends {
+                            for _ in 0..3 {
+                                deep.count().send().await.unwrap();
+                            }
+                        }
+                        deepest.count().await
+                    }
+                },
+                &answers,
+            );
+            second.actor().run(then(waits(&start), ask)).tell().unwrap();
+            first.actor().fail_when(Arc::clone(&gate)).tell().unwrap();
+            system.settle().await;
+            gate.notify_one();
+            system.settle().await;
+            let began = Instant::now();
+            start.notify_one();
+            first.actor().count().when_room().await.unwrap();
+            assert_eq!(began.elapsed(), Duration::ZERO);
+            assert!(are_held_up(&answers), "{answers:?}");
+        });
+    }
+}
+
+/// Asks while the actor below the fellow is not suspended yet.
+#[test]
+fn z_14_8_code_that_waits_for_an_actor_below_a_fellow_that_then_fails_goes_on() {
+    testkit::run(async |system| {
+        system.allow_failures();
+        system.allow_dead_letters();
+        let (answers, gate, pause) = (Answers::default(), Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let (_row, [first, second, _]) = row(system, Default::default()).await;
+        let deep = first.actor().below(Hooks::default()).await.unwrap();
+        deep.run(waits(&pause)).tell().unwrap();
+        let own = deep.clone();
+        second.actor().run(asks(move || own.clone(), &answers)).tell().unwrap();
+        first.actor().fail_when(Arc::clone(&gate)).tell().unwrap();
+        system.settle().await;
+        gate.notify_one();
+        system.settle().await;
+        let began = Instant::now();
+        pause.notify_one();
+        first.actor().count().when_room().await.unwrap();
+        assert_eq!(began.elapsed(), Duration::ZERO);
+        assert!(are_held_up(&answers), "{answers:?}");
+    });
+}
