@@ -102,6 +102,21 @@ impl Part {
         (code.0)().await;
     }
 
+    /// Has no child yet when it stops itself.
+    #[handler]
+    async fn leave_with_a_child(
+        &mut self,
+        shown: Arc<Mutex<Option<PartRef>>>,
+        code: Code,
+        ctx: &mut Context<Self>,
+    ) -> Result<(), SpawnError> {
+        ctx.stop_self();
+        let child = ctx.spawn_anonymous(|| Part { hooks: Hooks::default() })?;
+        *shown.lock().unwrap() = Some(child);
+        (code.0)().await;
+        Ok(())
+    }
+
     /// Nobody can say from whom the answer comes, so this closes no circle of asks.
     #[handler]
     async fn answer_after(&mut self, code: Code, reply: ReplyTo<u32>) {

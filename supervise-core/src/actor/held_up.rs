@@ -116,8 +116,9 @@ fn is_in_vain(to: &Core, awaited: Awaited) -> bool {
             let protocol = to.protocol();
             protocol.goes_on_after(child) && (awaited == Awaited::Room || !protocol.runs_code())
         };
-        // It may begin to restart or to stop, or its hook may return, while this is noted.
-        return waits_for_child() || (is_noted_by(to) && waits_for_child());
+        // If it had no children when it stopped itself, it handles nothing that those send which it has now. Otherwise it may begin to
+        // restart or to stop, or its hook may return, while this is noted.
+        return waits_for_child() || !is_noted_by(to) || waits_for_child();
     }
     // The code is that of a sibling of `later`, or of an actor below one. And `to` is `later`, or below it.
     let mut later = to;

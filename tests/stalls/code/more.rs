@@ -121,3 +121,31 @@ fn z_14_8_code_that_waits_for_an_actor_below_a_fellow_that_then_fails_goes_on() 
         assert!(are_held_up(&answers), "{answers:?}");
     });
 }
+
+/// The child was told to stop before, so nothing else wakes its code when the actor above begins to wait for its end.
+#[test]
+fn z_14_8_a_child_of_an_actor_that_had_none_when_it_stopped_itself_goes_on() {
+    for is_told_before in [false, true] {
+        testkit::run(async |system| {
+            system.allow_dead_letters();
+            let (answers, gate) = (Answers::default(), Arc::new(Notify::new()));
+            let top = part(system, "top", &Hooks::default());
+            let shown = Arc::new(Mutex::new(None));
+            top.leave_with_a_child(Arc::clone(&shown), waits(&gate)).tell().unwrap();
+            system.settle().await;
+            let low: PartRef = shown.lock().unwrap().clone().unwrap();
+            let own = top.clone();
+            low.run(asks(move || own.clone(), &answers)).tell().unwrap();
+            system.settle().await;
+            if is_told_before {
+                low.actor_ref().stop();
+                system.settle().await;
+            }
+            let began = Instant::now();
+            gate.notify_one();
+            system.expect_terminated(&top).await;
+            assert_eq!(began.elapsed(), Duration::ZERO);
+            assert!(are_held_up(&answers), "{answers:?}");
+        });
+    }
+}
