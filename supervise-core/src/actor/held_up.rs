@@ -110,6 +110,9 @@ pub(crate) fn poll_ask_in_vain<A>(to: &ActorRef<A>, cx: &mut TaskContext<'_>) ->
 /// Whether the code that was polled last waits in vain for `to`.
 #[cold]
 fn is_in_vain(to: &Core, awaited: Awaited) -> bool {
+    // The message of an ask may have moved on.
+    let successor = to.successors().and_then(|seat| seat.present());
+    let to = successor.as_ref().map_or(to, |successor| successor.core());
     let below = |parent: Uid| LINE.try_with(|line| child_of(parent, &line.borrow().above)).ok().flatten();
     if let Some(child) = below(to.uid) {
         let waits_for_child = || {

@@ -149,3 +149,60 @@ fn z_14_8_a_child_of_an_actor_that_had_none_when_it_stopped_itself_goes_on() {
         });
     }
 }
+
+/// Has parts by number.
+#[actor]
+#[supervise(one_for_one, on(_) = Restart)]
+struct Depot {
+    parts: Children<u32, Part>,
+}
+
+#[actor]
+impl Depot {
+    #[pre_start]
+    fn open(&mut self, ctx: &mut Context<Self>) -> Result<(), SpawnError> {
+        let parts = Children::of(|_: &u32| Part { hooks: Hooks::default() });
+        self.parts = parts.spawn(ctx, "parts")?;
+        Ok(())
+    }
+
+    #[handler]
+    fn parts(&self) -> Children<u32, Part> {
+        self.parts.clone()
+    }
+}
+
+async fn depot(system: &testkit::TestSystem) -> Children<u32, Part> {
+    let depot = system.spawn("depot", || Depot { parts: Children::default() }).unwrap();
+    depot.parts().await.unwrap()
+}
+
+/// The ask goes to a part that was passivated, and moves to its successor, which is above the asker.
+#[test]
+fn z_14_8_an_ask_that_moves_to_a_successor_above_that_restarts_ends() {
+    for is_told_before in [false, true] {
+        testkit::run(async |system| {
+            system.allow_failures();
+            system.allow_dead_letters();
+            let (answers, gate) = (Answers::default(), Arc::new(Notify::new()));
+            let parts = depot(system).await;
+            let old = parts.get_or_spawn(1).unwrap();
+            parts.passivate(&1);
+            system.expect_terminated(&old).await;
+            let new = parts.get_or_spawn(1).unwrap();
+            let low = new.below(Hooks::default()).await.unwrap();
+            new.fail_when(Arc::clone(&gate)).tell().unwrap();
+            low.run(asks(move || old.clone(), &answers)).tell().unwrap();
+            system.settle().await;
+            if is_told_before {
+                low.actor_ref().stop();
+                system.settle().await;
+            }
+            let began = Instant::now();
+            gate.notify_one();
+            new.count().await.unwrap();
+            assert_eq!(began.elapsed(), Duration::ZERO);
+            assert!(are_held_up(&answers), "{answers:?}");
+        });
+    }
+}

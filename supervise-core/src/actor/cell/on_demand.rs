@@ -269,7 +269,7 @@ impl Core {
 
     /// Wakes the code that may wait in vain now.
     #[inline]
-    pub(in crate::actor) fn wake_waiting(&self) {
+    pub(crate) fn wake_waiting(&self) {
         if let Some(rare) = self.rare_so_far() {
             rare.waiting.wake();
         }
