@@ -2,6 +2,8 @@
 //!
 //! Rule 14.8.
 
+mod more;
+
 use std::fmt;
 use std::pin::Pin;
 use std::sync::mpsc;
@@ -73,6 +75,11 @@ impl Part {
         7
     }
 
+    #[handler(inline)]
+    fn peek(&mut self) -> u32 {
+        7
+    }
+
     #[handler]
     async fn run(&mut self, code: Code) {
         (code.0)().await;
@@ -93,6 +100,21 @@ impl Part {
     async fn leave(&mut self, code: Code, ctx: &mut Context<Self>) {
         ctx.stop_self();
         (code.0)().await;
+    }
+
+    /// Has no child yet when it stops itself.
+    #[handler]
+    async fn leave_with_a_child(
+        &mut self,
+        shown: Arc<Mutex<Option<PartRef>>>,
+        code: Code,
+        ctx: &mut Context<Self>,
+    ) -> Result<(), SpawnError> {
+        ctx.stop_self();
+        let child = ctx.spawn_anonymous(|| Part { hooks: Hooks::default() })?;
+        *shown.lock().unwrap() = Some(child);
+        (code.0)().await;
+        Ok(())
     }
 
     /// Nobody can say from whom the answer comes, so this closes no circle of asks.

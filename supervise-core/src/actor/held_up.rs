@@ -1,4 +1,5 @@
-//! Finds code that waits for a suspended sibling, or for one of an actor above, which in turn waits for the return of that code.
+//! Finds code that waits for a suspended sibling, for one of an actor above, or for an actor below such a sibling, while the sibling in
+//! turn waits for the return of that code.
 //!
 //! ```text
 //!   reader ──send, ask──► parser       declared in this order: parser, reader
@@ -24,7 +25,7 @@ use std::task::{Context as TaskContext, Poll, Waker};
 
 use tokio::task::coop::consume_budget;
 
-use crate::actor::actor_ref::ActorRef;
+use crate::actor::actor_ref::{ActorRef, AnyActorRef};
 use crate::actor::cell::{AnyCell, Core};
 use crate::actor::request::AskError;
 use crate::base::Uid;
@@ -87,6 +88,15 @@ pub(crate) fn waits_in_vain(to: &Core, awaited: Awaited, waiting: &Waker) -> boo
     is_possible() && waiting.data() == POLLED.get() && is_in_vain(to, awaited)
 }
 
+/// Polls the code that `waiting` wakes once more, if it may hold others up. For an ask whose first poll does not look whether it
+/// waits in vain.
+#[cold]
+pub(crate) fn look_again(waiting: &Waker) {
+    if is_possible() && waiting.data() == POLLED.get() {
+        waiting.wake_by_ref();
+    }
+}
+
 /// Completes with the error if the code asks `to` in vain. It consumes budget first: code that asks in a loop then yields, so that its
 /// stop timeout can end it.
 pub(crate) fn poll_ask_in_vain<A>(to: &ActorRef<A>, cx: &mut TaskContext<'_>) -> Poll<AskError> {
@@ -100,35 +110,48 @@ pub(crate) fn poll_ask_in_vain<A>(to: &ActorRef<A>, cx: &mut TaskContext<'_>) ->
 /// Whether the code that was polled last waits in vain for `to`.
 #[cold]
 fn is_in_vain(to: &Core, awaited: Awaited) -> bool {
+    // The message of an ask may have moved on.
+    let successor = to.successors().and_then(|seat| seat.present());
+    let to = successor.as_ref().map_or(to, |successor| successor.core());
     let below = |parent: Uid| LINE.try_with(|line| child_of(parent, &line.borrow().above)).ok().flatten();
     if let Some(child) = below(to.uid) {
         let waits_for_child = || {
             let protocol = to.protocol();
             protocol.goes_on_after(child) && (awaited == Awaited::Room || !protocol.runs_code())
         };
-        // It may begin to restart or to stop, or its hook may return, while this is noted.
-        return waits_for_child() || (is_noted_by(to) && waits_for_child());
+        // If it had no children when it stopped itself, it handles nothing that those send which it has now. Otherwise it may begin to
+        // restart or to stop, or its hook may return, while this is noted.
+        return waits_for_child() || !is_noted_by(to) || waits_for_child();
     }
-    let Some(parent) = &to.parent else { return false };
-    // The code is that of a sibling, or of an actor below one.
-    let Some(sibling) = below(parent.uid()) else { return false };
-    let parent = parent.core();
+    // The code is that of a sibling of `later`, or of an actor below one. And `to` is `later`, or below it.
+    let mut later = to;
+    let (parent, sibling) = loop {
+        let Some(parent) = later.parent.as_ref().map(AnyActorRef::core) else { return false };
+        if parent.protocol().has_asked_to_stop(later.id) {
+            // It ends, and `to` with it, whatever its siblings do.
+            return false;
+        }
+        match below(parent.uid) {
+            Some(sibling) => break (parent, sibling),
+            None => later = parent,
+        }
+    };
     let waits_for_sibling = || {
         let supervisor = parent.protocol();
-        let restarts = supervisor.restarts_after(to.id, sibling);
+        let restarts = supervisor.restarts_after(later.id, sibling);
         let goes_on_after =
-            restarts || supervisor.stops_after(to.id, sibling) || supervisor.survives_after(to.id, sibling);
+            restarts || supervisor.stops_after(later.id, sibling) || supervisor.survives_after(later.id, sibling);
         // A suspension may still be on its way.
         let surely_suspended = restarts || supervisor.suspensions() > 0;
         drop(supervisor);
+        if !goes_on_after || !(surely_suspended || later.protocol().suspensions() > 0) {
+            return false;
+        }
         let protocol = to.protocol();
-        let is_suspended = surely_suspended || protocol.suspensions() > 0;
-        goes_on_after && is_suspended && (awaited == Awaited::Room || !protocol.runs_code())
+        // One below is suspended after `later`, and may have a message left until then.
+        let is_suspended = to.uid == later.uid || protocol.suspensions() > 0;
+        is_suspended && (awaited == Awaited::Room || !protocol.runs_code())
     };
-    if parent.protocol().has_asked_to_stop(to.id) {
-        // It ends, whatever its siblings do.
-        return false;
-    }
     // The parent may decide, and the sibling may come to rest, while this is noted.
     waits_for_sibling() || (is_noted_by(parent) && is_noted_by(to) && waits_for_sibling())
 }

@@ -416,6 +416,8 @@ impl<T> Slot<T> {
                 }
                 SlotState::Empty(_) => {
                     drop(state);
+                    // The first poll of an inline ask.
+                    held_up::look_again(cx.waker());
                     new = Some(cx.waker().clone());
                 }
                 SlotState::Patient(_) | SlotState::Dropped(..) => {

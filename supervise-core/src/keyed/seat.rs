@@ -284,12 +284,21 @@ impl<K: ChildKey, C: Actor> AnySeat for Seat<K, C> {
             successor.stop_when_drained();
         }
         senders.wake();
+        // Code that waits for an answer of this occupant waits for its successor now.
+        child.core().wake_waiting();
         for control in others {
             lose(&child, Entry::Control(control));
         }
         for message in lost {
             lose(&child, Entry::Message(message));
         }
+    }
+
+    fn present(&self) -> Option<AnyActorRef> {
+        let own = self.state().occupant.clone();
+        // If this seat was vacated, the key may have got another one.
+        let other = || contained(|| self.map.find(self.hash, &self.key)).ok()??.state().occupant.clone();
+        own.or_else(other).map(|occupant| occupant.to_any())
     }
 
     fn occupant(self: Arc<Self>) -> Result<AnyActorRef, NoOccupant> {

@@ -24,6 +24,9 @@ pub(crate) trait AnySeat: Send + Sync {
     /// The occupant has ended, and its name is free.
     fn ended(self: Arc<Self>, occupant: Uid);
 
+    /// The current child of the key, if there is one. Makes none.
+    fn present(&self) -> Option<AnyActorRef>;
+
     /// The occupant. Makes one if the seat is empty.
     fn occupant(self: Arc<Self>) -> Result<AnyActorRef, NoOccupant>;
 }

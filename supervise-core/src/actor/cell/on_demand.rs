@@ -259,8 +259,8 @@ impl Core {
         self.rare_so_far().map_or_else(Vec::new, |rare| rare.waits.whom())
     }
 
-    /// Wakes this code when it may wait in vain. Returns whether it will: an actor that has stopped itself, and has no children, ends
-    /// anyway.
+    /// Wakes this code when it may wait in vain. Returns whether it will: an actor that had no children when it stopped itself handles no
+    /// message after that.
     pub(crate) fn note_waiting(&self, code: Weak<dyn AnyCell>) -> bool {
         let Some(rare) = self.rare() else { return false };
         rare.waiting.note(code);
@@ -269,7 +269,7 @@ impl Core {
 
     /// Wakes the code that may wait in vain now.
     #[inline]
-    pub(in crate::actor) fn wake_waiting(&self) {
+    pub(crate) fn wake_waiting(&self) {
         if let Some(rare) = self.rare_so_far() {
             rare.waiting.wake();
         }
