@@ -89,6 +89,21 @@ pub enum NodeState {
     Recursive,
 }
 
+/// One word, such as `starting`.
+impl fmt::Display for NodeState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Starting => "starting",
+            Self::Running => "running",
+            Self::Failed => "failed",
+            Self::Suspended => "suspended",
+            Self::Stopping => "stopping",
+            Self::Declared => "declared",
+            Self::Recursive => "recursive",
+        })
+    }
+}
+
 impl ActorSystem {
     /// A snapshot of the tree: all actors from the root `/` down, including the runtime's own actors below `/system`.
     ///

@@ -51,6 +51,10 @@ use crate::supervision::{
 /// decides the failures of its workers
 /// (rule [13.8](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-13.8)).
 ///
+/// A restart limit in that table is meant for broken workers, not for bad messages: a worker that reaches it stops for good and is not
+/// replaced, the pool stops with its last worker, and later askers get [`Stopped`](crate::AskError::Stopped). Where a message can make a
+/// worker fail, leave the limit out, or write `on_limit = Escalate`.
+///
 /// Its ref is [`supervise::pattern::PoolRef<C>`](crate::pattern::PoolRef), for example as a field of a struct:
 /// `struct Service { readers: PoolRef<Reader> }`.
 ///
@@ -107,8 +111,8 @@ impl<C: Actor> Pool<C> {
         PoolProps::new(size, Template::new(template), Routing::RoundRobin)
     }
 
-    /// Makes a pool in which each message goes to the worker with the fewest waiting messages. A worker that waits for
-    /// its restart gets a message only if all workers do.
+    /// Makes a pool in which each message goes to the worker with the fewest messages. The message that a
+    /// worker is handling counts. A worker that waits for its restart gets a message only if all workers do.
     ///
     /// `template` makes every instance of every worker.
     ///

@@ -10,7 +10,7 @@ use super::history::{Fall, Lane, Mark, SLOT};
 use super::rows::{Listing, Row};
 use super::sight::{Decision, Intervened, Time};
 use super::text::lede;
-use super::words::{outcome, short_type, state};
+use super::words::{outcome, short_type};
 
 /// Writes JSON values in the order of the calls, and adds the commas.
 #[derive(Debug, Default)]
@@ -368,7 +368,7 @@ fn row(out: &mut Writer, row: &Row) {
     out.numbers("depth", row.depth);
     out.texts("path", &row.path);
     out.texts("type", short_type(&row.actor_type));
-    out.texts("state", state(row.state));
+    out.texts("state", row.state);
     if row.is_group {
         out.numbers("actors", row.actors);
     }

@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use supervise_core::{DeadLetterReason, NodeState, Outcome};
+use supervise_core::{DeadLetterReason, Outcome};
 
 /// A duration: `40 ms`, `2.5 s`, `2 min 14 s`, `3 h 5 min`, `3 d 4 h`.
 pub(super) struct Span(pub(super) Duration);
@@ -169,18 +169,6 @@ pub(super) fn and_others(children: usize) -> String {
     match children {
         0 | 1 => String::new(),
         more => format!(", with {}", so_many(more as u64 - 1, "sibling")),
-    }
-}
-
-/// What an actor does.
-pub(super) fn state(state: NodeState) -> &'static str {
-    match state {
-        NodeState::Starting => "starting",
-        NodeState::Running => "running",
-        NodeState::Failed => "failed",
-        NodeState::Suspended => "suspended",
-        NodeState::Stopping => "stopping",
-        _ => "unknown",
     }
 }
 

@@ -101,10 +101,9 @@ impl Node {
         let mut remarks = Vec::new();
         match self.state {
             NodeState::Running | NodeState::Declared => {}
-            NodeState::Starting => remarks.push("starting".to_owned()),
-            NodeState::Failed => remarks.push("failed".to_owned()),
-            NodeState::Suspended => remarks.push("suspended".to_owned()),
-            NodeState::Stopping => remarks.push("stopping".to_owned()),
+            NodeState::Starting | NodeState::Failed | NodeState::Suspended | NodeState::Stopping => {
+                remarks.push(self.state.to_string());
+            }
             NodeState::Recursive => remarks.push("as above".to_owned()),
         }
         match self.restarts {

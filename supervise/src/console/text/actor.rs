@@ -4,13 +4,15 @@
 
 use std::time::Duration;
 
+use supervise_core::NodeState;
+
 use super::super::cards::{Kind, Moment, at_limit, used};
 use super::super::collector::View;
 use super::super::detail::{Above, Detail, Policy, Waiting};
 use super::super::past::fallen;
 use super::super::rows::Row;
 use super::super::sight::Time;
-use super::super::words::{Count, Span, count, short_type, so_many, state};
+use super::super::words::{Count, Span, count, short_type, so_many};
 use super::{ENDED, FAILURES, LAST, Lines, failures, seen, since_and_why, system_at};
 
 /// How many rules of a table are shown.
@@ -121,13 +123,12 @@ fn does(row: &Row, now: Time) -> String {
         return format!("Failed, {} in a row. {next}", so_many(u64::from(row.attempt), "time"));
     }
     let ill = row.kind.map_or_else(String::new, |kind| format!("{}. ", kind.title()));
-    let what = match (state(row.state), row.handler, &row.waits_for) {
-        ("running", Some(handler), Some(other)) => format!("In `{handler}`{long}. It waits for {other}."),
-        ("running", Some(handler), None) => format!("In `{handler}`{long}."),
-        ("running", None, _) if row.waiting == 0 => "Running; no message waits.".to_owned(),
-        ("running", None, _) => "Running.".to_owned(),
-        ("failed", ..) => "It has failed.".to_owned(),
-        ("unknown", ..) => "Its state is unknown.".to_owned(),
+    let what = match (row.state, row.handler, &row.waits_for) {
+        (NodeState::Running, Some(handler), Some(other)) => format!("In `{handler}`{long}. It waits for {other}."),
+        (NodeState::Running, Some(handler), None) => format!("In `{handler}`{long}."),
+        (NodeState::Running, None, _) if row.waiting == 0 => "Running; no message waits.".to_owned(),
+        (NodeState::Running, None, _) => "Running.".to_owned(),
+        (NodeState::Failed, ..) => "It has failed.".to_owned(),
         (state, ..) if row.since.is_some() => format!("It has been {state}{long}."),
         (state, ..) => format!("It is {state}."),
     };
