@@ -151,6 +151,10 @@ pub(super) enum Input {
         outlet: u64,
         seq: Seq,
     },
+    /// The owner has nothing to do, although it has not handled half of what is in memory.
+    Hungry {
+        outlet: u64,
+    },
     Control {
         outlet: u64,
         control: Late,
@@ -423,6 +427,7 @@ fn refuse(input: Input) {
         | Input::Charged { .. }
         | Input::Quarantine { .. }
         | Input::GivenBack { .. }
+        | Input::Hungry { .. }
         | Input::Release { .. }
         | Input::Arrived { .. }
         | Input::Control { .. } => drop(input),

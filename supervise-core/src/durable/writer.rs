@@ -248,6 +248,9 @@ impl Writer {
             Input::GivenBack { outlet, seq } => {
                 self.over(outlet, seq);
             }
+            Input::Hungry { outlet } => {
+                self.hungry.insert(outlet);
+            }
             Input::Control { outlet, control } => {
                 if self.queues.contains_key(&outlet) {
                     self.group.then(commit::Then::Control { outlet, control });
