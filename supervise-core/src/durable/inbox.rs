@@ -385,6 +385,12 @@ impl Inbox {
         }
     }
 
+    /// Whether something has arrived of which the writer is told.
+    pub(super) fn has_news(&self) -> bool {
+        let state = self.state();
+        state.inputs.len() > state.quiet
+    }
+
     /// Waits for an input. Until then, the writer has nothing to do. `looks_by_itself` says that it does not wait longer than acknowledgements
     /// may.
     pub(super) async fn arrived(&self, looks_by_itself: bool) {
