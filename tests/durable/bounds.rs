@@ -117,3 +117,43 @@ async fn an_ask_when_there_is_room_is_stored_unless_its_handler_is_transient(sys
     assert_eq!(orders.place(order(1)).when_room().await.expect("it is handled"), 1);
     assert_eq!(orders.count().when_room().await.expect("it is handled"), (1, false));
 }
+
+/// Sets numbers aside until it is ready.
+#[actor(mailbox = durable(window = 8))]
+struct Patient {
+    is_ready: bool,
+    world: World,
+}
+
+#[actor]
+impl Patient {
+    #[handler]
+    fn place(&mut self, number: u32) {
+        self.world.note(number);
+    }
+
+    #[handler]
+    fn get_ready(&mut self) {
+        self.is_ready = true;
+    }
+
+    #[stash_while]
+    fn waits(&self, message: &PatientMessage) -> bool {
+        !self.is_ready && matches!(message, PatientMessage::Place { number } if *number > 0)
+    }
+}
+
+/// The message that it waits for is not in memory, and there is room for one.
+#[supervise::test]
+async fn an_actor_may_set_aside_more_than_half_of_its_window(system: &TestSystem) {
+    let world = World::default();
+    let sender = system.store().sender::<Patient>("/user/patient");
+    for number in [1, 2, 3, 4, 5, 6, 7, 0, 0] {
+        sender.accepted(PatientMessage::Place { number }).await.expect("the store works");
+    }
+    sender.accepted(PatientMessage::GetReady {}).await.expect("the store works");
+    let inner = world.clone();
+    system.spawn("patient", move || Patient { is_ready: false, world: inner.clone() }).expect("the name is free");
+    system.settle().await;
+    assert_eq!(world.begun(), [0, 0, 1, 2, 3, 4, 5, 6, 7]);
+}

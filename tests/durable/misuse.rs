@@ -204,6 +204,22 @@ async fn dur_19_an_actor_that_ends_before_its_queue_is_claimed_leaves_its_messag
     assert_eq!(world.begun(), [1, 3, 1, 2]);
 }
 
+/// The writer of the store looks for it while the store is down.
+#[supervise::test]
+async fn a_queue_without_an_actor_is_named_after_an_outage(system: &TestSystem) {
+    let world = World::default();
+    let orders = world.spawn_as(system, "moved");
+    orders.place(that(1, Does::Wait)).accepted().await.expect("the store works");
+    let next = system.crash(Crash::Process).await;
+    next.advance(Duration::from_secs(29)).await;
+    next.store().fail(Fault::Down);
+    next.advance(Duration::from_secs(5)).await;
+    next.store().release();
+    next.advance(Duration::from_secs(60)).await;
+    let named = next.take_all(|event| matches!(event, Event::QueueUnowned { .. })).await;
+    assert_eq!(named.len(), 1, "{named:?}");
+}
+
 /// Its actor has another path since the last release.
 #[supervise::test]
 async fn a_queue_with_messages_and_without_an_actor_is_named(system: &TestSystem) {

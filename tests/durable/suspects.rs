@@ -139,3 +139,61 @@ async fn a_message_that_kills_the_process_within_a_batch_is_quarantined_at_the_t
     ];
     assert_eq!(log, expected, "those with which the process has died are tried alone");
 }
+
+/// Sets numbers aside until it is ready, and waits with each of them for its gate.
+#[actor(mailbox = durable(window = 4, crashes = 9))]
+struct Shy {
+    is_ready: bool,
+    world: World,
+}
+
+#[actor]
+impl Shy {
+    #[handler]
+    async fn place(&mut self, number: u32) {
+        self.world.note(number);
+        self.world.gate.notified().await;
+    }
+
+    #[handler]
+    async fn wait(&mut self) {
+        self.world.gate.notified().await;
+    }
+
+    #[stash_while]
+    fn is_shy(&self, message: &ShyMessage) -> bool {
+        !self.is_ready && matches!(message, ShyMessage::Place { .. })
+    }
+}
+
+/// The suspect of the second queue stands behind messages that fill more than half of its window, and the first of them takes long.
+#[supervise::test]
+async fn a_queue_that_has_no_room_for_its_suspect_does_not_hold_up_those_of_others(system: &TestSystem) {
+    let (first, second, third) = (World::default(), World::default(), World::default());
+    let spawn = |system: &TestSystem, is_ready| {
+        let first = first.spawn_as(system, "first");
+        let world = second.clone();
+        let shy =
+            system.spawn("second", move || Shy { is_ready, world: world.clone() }).expect("the name is free");
+        (first, shy, third.spawn_as(system, "third"))
+    };
+    let (one, shy, three) = spawn(system, false);
+    one.place(that(1, Does::Wait)).accepted().await.expect("the store works");
+    for number in 1..=3 {
+        shy.place(number).accepted().await.expect("the store works");
+    }
+    shy.wait().accepted().await.expect("the store works");
+    three.place(that(1, Does::Hang)).accepted().await.expect("the store works");
+    system.settle().await;
+    // All three are charged. The first one is tried.
+    let charged = system.crash(Crash::Process).await;
+    spawn(&charged, false);
+    charged.settle().await;
+    let last = charged.crash(Crash::Process).await;
+    spawn(&last, true);
+    last.settle().await;
+    assert_eq!((first.begun(), second.begun(), third.begun()), (vec![1, 1, 1], vec![1], vec![1]));
+    first.gate.notify_one();
+    last.advance(std::time::Duration::from_secs(31)).await;
+    assert_eq!(third.begun(), [1, 1], "the third queue waits although nothing is tried");
+}

@@ -151,6 +151,10 @@ pub(super) enum Input {
         outlet: u64,
         seq: Seq,
     },
+    /// The owner has nothing to do, although it has not handled half of what is in memory.
+    Hungry {
+        outlet: u64,
+    },
     Control {
         outlet: u64,
         control: Late,
@@ -381,6 +385,12 @@ impl Inbox {
         }
     }
 
+    /// Whether something has arrived of which the writer is told.
+    pub(super) fn has_news(&self) -> bool {
+        let state = self.state();
+        state.inputs.len() > state.quiet
+    }
+
     /// Waits for an input. Until then, the writer has nothing to do. `looks_by_itself` says that it does not wait longer than acknowledgements
     /// may.
     pub(super) async fn arrived(&self, looks_by_itself: bool) {
@@ -423,6 +433,7 @@ fn refuse(input: Input) {
         | Input::Charged { .. }
         | Input::Quarantine { .. }
         | Input::GivenBack { .. }
+        | Input::Hungry { .. }
         | Input::Release { .. }
         | Input::Arrived { .. }
         | Input::Control { .. } => drop(input),

@@ -326,7 +326,10 @@ impl Outlet {
 
     /// A handler is about to start. Rule 27.6.
     pub(super) fn begin(&self, seq: Seq) -> Option<Claimed> {
-        let handled = self.queue().handled();
+        let mut queue = self.queue();
+        queue.begins();
+        let handled = queue.handled();
+        drop(queue);
         self.marked.store(true, Ordering::Relaxed);
         let claimed = self.claimed()?;
         claimed.marks.begun(claimed.queue, seq, handled);
@@ -337,7 +340,7 @@ impl Outlet {
     pub(super) fn has_charged(&self) {
         if !self.marked.load(Ordering::Relaxed) {
             self.marked.store(true, Ordering::Relaxed);
-            self.idle();
+            self.mark_idle();
         }
     }
 
@@ -362,8 +365,22 @@ impl Outlet {
         self.owed.load(Ordering::Acquire) == 0
     }
 
-    /// No handler runs.
+    /// No handler runs, and the owner waits for a message.
     pub(crate) fn idle(&self) {
+        let mut queue = self.queue();
+        if queue.runs_dry() {
+            // The term changes together with the queue.
+            let hungry = Input::Hungry { outlet: self.term() };
+            drop(queue);
+            self.inbox.put(hungry);
+        } else {
+            drop(queue);
+        }
+        self.mark_idle();
+    }
+
+    /// Notes that no handler runs.
+    fn mark_idle(&self) {
         if !self.is_settled() {
             return;
         }
@@ -406,7 +423,7 @@ impl Outlet {
     pub(crate) fn release(&self) {
         self.refuse();
         self.queue().release();
-        self.idle();
+        self.mark_idle();
         self.inbox.put(Input::Release { outlet: self.term() });
         // A later owner of the name claims the queue after this release.
         self.inbox.release_name(self);

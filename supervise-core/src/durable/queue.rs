@@ -47,6 +47,8 @@ pub struct Queue {
     held: Option<Seq>,
     /// A control follows this message. Nothing later is pushed before the control.
     barrier: Option<Seq>,
+    /// The owner has nothing to do: what is open is set aside, or gathered for a batch.
+    is_dry: bool,
     /// No message is pushed any more.
     released: bool,
     /// If the queue is shared: whether the store may have messages for this owner.
@@ -118,6 +120,7 @@ impl Queue {
             back: BTreeSet::new(),
             held: None,
             barrier: None,
+            is_dry: false,
             released: false,
             shared: None,
             waits: false,
@@ -205,10 +208,27 @@ impl Queue {
         self.room().map(|messages| Wanted { after, messages })
     }
 
-    /// The room for messages. `None` below half a window, when a page is not worth a call.
+    /// The room for messages. `None` below half a window, when a page is not worth a call, unless the owner has nothing to do.
     fn room(&self) -> Option<usize> {
         let room = self.window.saturating_sub(self.in_hand());
-        (room >= (self.window / 2).max(1)).then_some(room)
+        let least = if self.is_dry { 1 } else { (self.window / 2).max(1) };
+        (room >= least).then_some(room)
+    }
+
+    /// The owner has nothing to do until it gets another message. Returns whether a page is wanted for that reason alone.
+    #[must_use]
+    pub fn runs_dry(&mut self) -> bool {
+        if self.is_dry || self.wants().is_some() {
+            return false;
+        }
+        self.is_dry = true;
+        self.is_dry = self.wants().is_some();
+        self.is_dry
+    }
+
+    /// The owner has begun a message. What is in its lane is enough again.
+    pub fn begins(&mut self) {
+        self.is_dry = false;
     }
 
     /// The page that was [wanted](Self::wants) is here. `is_free` says whether a suspect may be tried now.

@@ -211,7 +211,7 @@ impl Delivery {
 
     /// Whether the message may have been begun by a process that died: it was under way when a process died, or it waited when
     /// the machine stopped or an owner on a NATS server died. If this is `false` and the [attempt](Self::attempt) is 1, nobody has begun it
-    /// before, except that an actor with a stash may have handled it out of turn.
+    /// before, except that an actor with a stash may have handled it out of turn, and that a message that was retried from quarantine begins anew.
     /// Rule [27.6](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.6).
     pub fn after_crash(&self) -> bool {
         self.after_crash

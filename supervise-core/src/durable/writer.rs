@@ -248,6 +248,9 @@ impl Writer {
             Input::GivenBack { outlet, seq } => {
                 self.over(outlet, seq);
             }
+            Input::Hungry { outlet } => {
+                self.hungry.insert(outlet);
+            }
             Input::Control { outlet, control } => {
                 if self.queues.contains_key(&outlet) {
                     self.group.then(commit::Then::Control { outlet, control });
@@ -314,12 +317,21 @@ impl Writer {
         self.hungry.insert(outlet);
     }
 
-    /// The suspect of this queue may be tried.
+    /// The suspect of this queue may be tried. If its owner has no room now, the next queue has its turn, and this one waits again when it has
+    /// room.
     fn let_in(&mut self, outlet: u64) {
-        if let Some(entry) = self.queues.get(&outlet) {
-            entry.outlet.queue().let_in();
+        let mut next = Some(outlet);
+        while let Some(outlet) = next.take() {
+            let reads = self.queues.get(&outlet).is_some_and(|entry| {
+                let mut queue = entry.outlet.queue();
+                queue.let_in();
+                queue.wants().is_some()
+            });
+            self.hungry.insert(outlet);
+            if !reads {
+                next = self.suspects.waits_no_more(outlet);
+            }
         }
-        self.hungry.insert(outlet);
     }
 
     async fn claim(&mut self, outlet: Arc<Outlet>, recipient: Arc<dyn Recipient>) {

@@ -166,7 +166,10 @@ impl MessageStore for Engine {
     }
 
     fn queues(&mut self) -> StoreFuture<'_, Result<Vec<QueueRow>, StoreError>> {
-        self.memory.queues()
+        match self.control.is_down() {
+            Ok(()) => self.memory.queues(),
+            Err(error) => Box::pin(async { Err(error) }),
+        }
     }
 
     fn quarantined<'a>(

@@ -11,17 +11,22 @@ use super::{Failure, Fate, MessageId, PAGE_BYTES, StoreError, StoreErrorKind, Wr
 use crate::durable::store::Change;
 
 impl Writer {
-    /// Reads the pages that are wanted, and lets controls take their places.
+    /// Reads the pages that are wanted, one of each queue at a time, and lets controls take their places. If something arrives meanwhile, the
+    /// rest is read after it: an actor that is as fast as the store wants pages for as long as it has messages.
     pub(super) async fn feed(&mut self) {
-        while let Some(outlet) = self.hungry.pop_first() {
-            loop {
+        while !self.hungry.is_empty() {
+            for outlet in std::mem::take(&mut self.hungry) {
                 let wanted = self.queues.get(&outlet).and_then(|entry| entry.outlet.queue().wants());
-                let Some(wanted) = wanted else { break };
-                if !self.read(outlet, wanted).await {
-                    break;
+                if let Some(wanted) = wanted
+                    && self.read(outlet, wanted).await
+                {
+                    self.hungry.insert(outlet);
                 }
+                self.let_controls_in(outlet);
             }
-            self.let_controls_in(outlet);
+            if self.inbox.has_news() {
+                return;
+            }
         }
     }
 

@@ -17,12 +17,13 @@ impl Writer {
         if self.looks.is_none_or(|at| at > Instant::now()) {
             return;
         }
-        self.looks = None;
         let rows = match self.rows().await {
             Ok(rows) => rows,
+            // It looks again when the store is open again.
             Err(error) if error.kind == StoreErrorKind::Broken => return self.outage(error.to_string()).await,
-            Err(_) => return,
+            Err(_) => Vec::new(),
         };
+        self.looks = None;
         for row in rows {
             let has_owner = row.owner.is_some() || self.inbox.is_reserved(&row.name);
             if !has_owner && row.waiting > 0 {
