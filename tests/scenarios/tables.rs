@@ -27,8 +27,8 @@ struct Storage;
 #[supervise(on(Damaged) = Stop, on(_) = Restart)]
 struct Everything;
 
-/// Has the default table.
-#[supervise]
+/// Decides like the default table.
+#[supervise(on(_) = Default)]
 struct Usual;
 
 #[derive(Debug, PartialEq, Eq)]
@@ -185,7 +185,7 @@ async fn one_actor_uses_another_table_than_its_type(system: &TestSystem) {
 }
 
 #[supervise::test]
-async fn a_table_without_rules_is_the_default_table(system: &TestSystem) {
+async fn a_table_of_default_alone_decides_like_the_default_table(system: &TestSystem) {
     system.allow_failures();
     let probe = system.probe();
     let pool = Pool::round_robin(1, writer(&probe.handle())).supervised_by::<Usual>().props();

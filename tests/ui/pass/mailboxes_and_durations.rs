@@ -31,7 +31,7 @@ struct Four;
 impl Four {}
 
 #[actor()]
-#[supervise]
+#[supervise(on(_) = Default)]
 struct Five;
 
 #[actor()]
