@@ -89,6 +89,8 @@ pub(super) struct View {
     pub(super) clock: Option<SystemTime>,
     /// How long the look took.
     pub(super) took: Duration,
+    /// How much of that this thread was on a processor. On a busy machine it is often less.
+    pub(super) worked: Duration,
     /// The time until the next look.
     pub(super) interval: Duration,
     pub(super) actors: usize,

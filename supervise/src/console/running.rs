@@ -190,7 +190,7 @@ async fn keep_watching(mut watch: Watch, shared: &Shared) {
     loop {
         let is_read =
             shared.streams.load(Ordering::Relaxed) > 0 || asked_at.is_some_and(|asked| asked.elapsed() < READING);
-        let interval = interval(is_read, watch.view().took);
+        let interval = pause(is_read, watch.view().worked);
         let look_at = looked + interval;
         let wake_at = if readers.has_new() { look_at.min(glances.next_at()) } else { look_at };
         match next(&mut watch, shared, wake_at).await {
@@ -219,6 +219,7 @@ async fn keep_watching(mut watch: Watch, shared: &Shared) {
                 readers.update(&shared.outlets);
                 watch.look_for(readers.listings());
                 looked = Instant::now();
+                let interval = pause(is_read, watch.view().worked);
                 let view = shared.found(View { interval, ..watch.view().clone() });
                 readers.tell(&shared.system, &view);
             }
@@ -253,9 +254,9 @@ impl Glances {
     }
 }
 
-/// The time between two looks, if the last look took `took`.
-fn interval(is_read: bool, took: Duration) -> Duration {
-    if is_read { WATCHED.max(took * PARTS_WATCHED) } else { UNWATCHED.max(took * PARTS_UNWATCHED) }
+/// The time from one look to the next, if the first one needed so much processor time.
+fn pause(is_read: bool, worked: Duration) -> Duration {
+    if is_read { WATCHED.max(worked * PARTS_WATCHED) } else { UNWATCHED.max(worked * PARTS_UNWATCHED) }
 }
 
 async fn next(watch: &mut Watch, shared: &Shared, look_at: Instant) -> Next {
@@ -322,10 +323,10 @@ mod tests {
     fn con_04_looks_take_at_most_two_percent_of_the_time_and_half_a_percent_unread() {
         for millis in [0, 1, 16, 20, 25, 26, 1_000, 60_000] {
             let took = Duration::from_millis(millis);
-            assert!(took * 50 <= interval(true, took) && took * 200 <= interval(false, took), "{took:?}");
+            assert!(took * 50 <= pause(true, took) && took * 200 <= pause(false, took), "{took:?}");
         }
-        assert_eq!(interval(true, Duration::from_millis(20)), Duration::from_secs(1));
-        assert_eq!(interval(false, Duration::from_millis(20)), Duration::from_secs(5));
-        assert_eq!(interval(true, Duration::from_millis(300)), Duration::from_secs(15));
+        assert_eq!(pause(true, Duration::from_millis(20)), Duration::from_secs(1));
+        assert_eq!(pause(false, Duration::from_millis(20)), Duration::from_secs(5));
+        assert_eq!(pause(true, Duration::from_millis(300)), Duration::from_secs(15));
     }
 }

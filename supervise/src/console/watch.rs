@@ -2,7 +2,7 @@
 //! actor.
 
 use std::fmt;
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use supervise_core::{ActorSystem, DeciderTable, Event, Events, Interest, NodeState, Strategy};
 
@@ -60,7 +60,7 @@ impl Watch {
     pub(super) fn look_for(&mut self, listings: &mut [Listing]) {
         self.read_events();
         self.collector.beat(self.pulse.beat(self.system.runtime()), self.system.uptime());
-        let began = (Instant::now(), SystemTime::now());
+        let began = Began::now();
         let look = self.collector.look(self.system.uptime(), listings);
         let (view, runs) = walk(&self.system, look);
         self.view = seen(view, began);
@@ -77,7 +77,7 @@ impl Watch {
     /// Shows readers the system between two looks. Nothing is remembered of this.
     pub(super) fn glance_for(&mut self, listings: &mut [Listing]) -> View {
         self.read_events();
-        let began = (Instant::now(), SystemTime::now());
+        let began = Began::now();
         let glance = self.collector.glance(self.system.uptime(), listings);
         let (view, _) = walk(&self.system, glance);
         seen(view, began)
@@ -124,8 +124,37 @@ impl fmt::Debug for Watch {
     }
 }
 
-fn seen(view: View, (began, clock): (Instant, SystemTime)) -> View {
-    View { began: Some(began), clock: Some(clock), took: began.elapsed(), ..view }
+/// When a look began.
+struct Began {
+    at: Instant,
+    clock: SystemTime,
+    processor: Option<Duration>,
+}
+
+impl Began {
+    fn now() -> Self {
+        Self { at: Instant::now(), clock: SystemTime::now(), processor: processor_time() }
+    }
+}
+
+/// The processor time that this thread has used, where the system says it.
+fn processor_time() -> Option<Duration> {
+    if !cfg!(target_os = "linux") {
+        return None;
+    }
+    let said = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    said.split(' ').next()?.parse().ok().map(Duration::from_nanos)
+}
+
+/// The processor time between two moments that lie `took` apart. If it is not known, all of that time.
+fn worked(took: Duration, before: Option<Duration>, after: Option<Duration>) -> Duration {
+    before.zip(after).map_or(took, |(before, after)| after.saturating_sub(before).min(took))
+}
+
+fn seen(view: View, began: Began) -> View {
+    let took = began.at.elapsed();
+    let worked = worked(took, began.processor, processor_time());
+    View { began: Some(began.at), clock: Some(began.clock), took, worked, ..view }
 }
 
 /// Also returns whether the user guardian runs, so that the system is not ending.
@@ -154,4 +183,26 @@ fn walk(system: &ActorSystem, mut look: Look<'_>) -> (View, bool) {
         above.push((glimpse.strategy(), glimpse.table()));
     });
     (look.close(), runs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Otherwise looks would seem to take longest where the machine is busiest, and would be rarest there.
+    #[test]
+    fn con_04_the_time_in_which_a_look_waits_for_a_processor_does_not_count() {
+        let ms = Duration::from_millis;
+        assert_eq!(worked(ms(900), Some(ms(5)), Some(ms(25))), ms(20));
+        assert_eq!(worked(ms(3), Some(ms(5)), Some(ms(9))), ms(3), "the clock of processor time is coarse");
+        assert_eq!(worked(ms(900), None, None), ms(900), "it is not known");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_processor_time_of_a_thread_grows_while_it_works() {
+        let before = processor_time().expect("Linux says it");
+        let grows = (0..1_000_000).any(|_| processor_time().is_some_and(|now| now > before));
+        assert!(grows, "{before:?}");
+    }
 }
