@@ -153,6 +153,7 @@ impl NodeBuilder {
             incarnation: fastrand::u64(1..),
             // Random in a way that the numbers that peers are told do not give away.
             secret: RandomState::new().build_hasher().finish(),
+            veils: RandomState::new(),
             mesh,
             limits,
             is_untrusted,
