@@ -380,13 +380,14 @@ async fn the_ref_of_an_association_that_is_over_does_not_tell_the_secret() {
     settle().await;
     let link = node.0.link_of("puppet@puppet:1").unwrap();
     let (mine, _) = link.numbers().unwrap();
-    let proxy = link.proxy::<Plain>(mine, 1_000, "/user/a").unwrap();
-    assert_eq!(node.0.write_ref(&proxy).uid, 1_000);
+    let actor = 1_000;
+    let proxy = link.proxy::<Plain>(mine, actor, "/user/a").unwrap();
+    assert_eq!(node.0.write_ref(&proxy).uid, actor);
     puppet.say(&Packet::Hello { from: Greeting { uid: 10, ..Puppet::greeting() }, mine: 8 });
     settle().await;
     assert!(proxy.has_ended());
     let told = node.0.write_ref(&proxy);
-    assert_ne!(told.uid ^ mine ^ 1_000, node.0.secret());
+    assert_ne!(told.uid ^ mine ^ actor, node.0.secret());
 }
 
 /// The peer was told the watcher's uid, but nobody gave it a ref.
