@@ -22,6 +22,7 @@ mod orders;
 mod outages;
 mod owners;
 mod quarantine;
+mod random;
 mod remote;
 mod senders;
 mod shared;

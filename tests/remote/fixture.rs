@@ -138,6 +138,11 @@ impl Echo {
     }
 
     #[handler]
+    fn text(&mut self, length: usize) -> String {
+        "a".repeat(length)
+    }
+
+    #[handler]
     fn note(&mut self, number: u64) {
         self.told.push(number);
     }

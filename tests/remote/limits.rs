@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Serialize, Serializer};
 use supervise::remote::memory::Network;
-use supervise::{AskError, DeadLetterReason, Event, SendErrorReason, actor};
+use supervise::{AskError, DeadLetterReason, Event, Events, SendErrorReason, actor};
 
 use crate::fixture::{EchoRef, Place, settle, soon, two};
 
@@ -186,6 +186,86 @@ async fn askers_that_gave_up_do_not_count_towards_the_limit() {
     settle().await;
     assert_eq!(soon(echo.waiting()).await.unwrap(), 0, "the handler sees that nobody waits");
     assert_eq!(here.node.asks_under_way(), 0);
+}
+
+/// Why the associations of a place have ended since it subscribed.
+fn verdicts(events: &mut Events) -> Vec<&'static str> {
+    let all = std::iter::from_fn(|| events.try_recv());
+    all.filter_map(|event| if let Event::NodeDown { why, .. } = event { Some(why) } else { None }).collect()
+}
+
+/// Asks what is never answered.
+async fn hold(echo: EchoRef, seconds: u64) -> Result<u64, AskError> {
+    echo.hold().timeout(Duration::from_secs(seconds)).await
+}
+
+/// Together they are more than may be queued for a peer. Rule 26.7.
+#[tokio::test(start_paused = true)]
+async fn answers_that_find_no_room_fail_their_own_asks_alone() {
+    let network = Network::new(1);
+    let (here, there) = two(&network).await;
+    let echo = there.echo("echo", &here).await;
+    let mut events = there.system.events().subscribe();
+    let ask = |echo: EchoRef| async move { echo.text(1_000_000).await };
+    let asks: Vec<_> = (0..100).map(|_| tokio::spawn(ask(echo.clone()))).collect();
+    let (mut answered, mut unanswered) = (0, 0);
+    for asked in asks {
+        match soon(asked).await.unwrap() {
+            Ok(text) if text.len() == 1_000_000 => answered += 1,
+            Err(AskError::Unanswered) => unanswered += 1,
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(verdicts(&mut events), Vec::<&str>::new());
+    assert!(answered >= 67 && unanswered >= 1, "{answered} were answered, {unanswered} were not");
+    assert_eq!(soon(echo.echo("next".to_owned())).await.unwrap(), "next");
+}
+
+/// Rule 26.6.
+#[tokio::test(start_paused = true)]
+async fn an_ask_beyond_the_limit_is_refused_at_the_asker() {
+    let network = Network::new(1);
+    let here = Place::with(&network, "here", |builder| builder.limit(10)).await;
+    let there = Place::with(&network, "there", |builder| builder.limit(10)).await;
+    let echo = there.echo("echo", &here).await;
+    let mut events = there.system.events().subscribe();
+    let asks: Vec<_> = (0..30).map(|_| tokio::spawn(hold(echo.clone(), 5))).collect();
+    let (mut timed_out, mut refused) = (0, 0);
+    for asked in asks {
+        match soon(asked).await.unwrap() {
+            Err(AskError::Timeout(_)) => timed_out += 1,
+            Err(AskError::MailboxFull) => refused += 1,
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!((timed_out, refused), (10, 20));
+    settle().await;
+    assert_eq!(verdicts(&mut events), Vec::<&str>::new());
+    assert_eq!(soon(echo.echo("next".to_owned())).await.unwrap(), "next");
+}
+
+/// The news that askers gave up and the next asks arrive together.
+#[tokio::test(start_paused = true)]
+async fn asks_may_follow_those_that_were_given_up_at_once() {
+    let network = Network::new(1);
+    let here = Place::with(&network, "here", |builder| builder.limit(10)).await;
+    let there = Place::with(&network, "there", |builder| builder.limit(10)).await;
+    let echo = there.echo("echo", &here).await;
+    let mut events = there.system.events().subscribe();
+    let hold = |seconds| (0..10).map(|_| tokio::spawn(hold(echo.clone(), seconds))).collect::<Vec<_>>();
+    let first = hold(3);
+    settle().await;
+    network.partition("here:1", "there:1");
+    settle().await;
+    let second = hold(20);
+    settle().await;
+    network.heal();
+    settle().await;
+    assert_eq!(verdicts(&mut events), Vec::<&str>::new());
+    assert_eq!(soon(echo.waiting()).await.unwrap_err().to_string(), AskError::MailboxFull.to_string());
+    for asked in first.into_iter().chain(second) {
+        assert!(matches!(soon(asked).await.unwrap(), Err(AskError::Timeout(_))));
+    }
 }
 
 /// Each message is a packet of its own. They all arrive at once. Rule 26.12.

@@ -99,6 +99,17 @@ impl Association {
         self.up().map_or(0, |up| up.paused.len())
     }
 
+    /// Whether one more ask is within the limit of a peer with the same settings.
+    pub fn takes_ask(&self) -> bool {
+        self.up().is_none_or(|up| up.asks.len() < self.settings.asks)
+    }
+
+    /// Whether an answer of so many bytes may be queued.
+    pub fn takes_answer(&self, body: usize) -> bool {
+        let size = Frame::HEAD.saturating_add(body as u64);
+        self.up().is_none_or(|up| up.queued.saturating_add(size) <= self.settings.backlog)
+    }
+
     /// How many bytes were sent and not acknowledged.
     pub fn under_way(&self) -> u64 {
         self.up().map_or(0, Up::under_way)
@@ -189,7 +200,7 @@ impl Association {
     pub fn flush(&mut self, now: Time, effects: &mut Vec<Effect>) {
         if let State::Up(up) = &mut self.state {
             up.flush(&self.settings, now, effects);
-            if up.queued > self.settings.backlog {
+            if up.queued > self.settings.most_queued() {
                 self.end(now, Why::Broke, effects);
             }
         }

@@ -221,7 +221,7 @@ impl Peer<'_> {
         let (link, node) = (self.link, self.link.node());
         let Ok(wire) = read::<WireRef>(body) else { return link.step(Input::Broke) };
         let Some(proxy) = node.watcher_proxy(link, self.mine, watcher, &wire) else { return };
-        if let Some(subject) = node.exported(subject) {
+        if let Some(subject) = node.handed_out(subject) {
             return subject.send_system(System::Watch(proxy));
         }
         let subject = link.unknown(crate::base::Uid::of(subject));
@@ -251,7 +251,7 @@ impl Peer<'_> {
             Note::GivenUp { asks } => asks.into_iter().for_each(|ask| self.link.given_up(self.mine, ask)),
             Note::Gone { uid } => self.link.gone(uid, &EndReason::Unknown),
             Note::Signal { uid, signal } => {
-                let Some(actor) = self.link.node().exported(uid) else { return };
+                let Some(actor) = self.link.node().handed_out(uid) else { return };
                 if self.link.node().is_untrusted() {
                     let name = match signal {
                         Signal::Stop => "Stop",

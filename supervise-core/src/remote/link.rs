@@ -360,11 +360,11 @@ impl Link {
         state.association.send(frame).map_err(|_| ())
     }
 
-    /// Queues an ask.
+    /// Queues an ask, if one more is within the limit.
     pub(super) fn ask(&self, mine: Number, to: u64, body: Body, pending: Pending) -> Result<(), Pending> {
         let ask = self.asks.fetch_add(1, Ordering::Relaxed);
         let mut state = self.state();
-        if state.association.numbers().is_none_or(|numbers| numbers.0 != mine) {
+        if state.association.numbers().is_none_or(|numbers| numbers.0 != mine) || !state.association.takes_ask() {
             return Err(pending);
         }
         match state.association.send(Frame::Ask { to, ask, body }) {
@@ -398,7 +398,8 @@ impl Link {
         let done = state.kept.answering.remove(&ask);
         drop(state);
         drop(done);
-        let body = if body.len() > self.max_message() { error(&AskError::Unanswered) } else { body };
+        let fits = body.len() <= self.max_message() && self.state().association.takes_answer(body.len());
+        let body = if fits { body } else { error(&AskError::Unanswered) };
         if self.send(mine, Frame::Answer { ask, body: body.into() }).is_ok() {
             self.flush();
         }

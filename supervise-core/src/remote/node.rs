@@ -9,6 +9,7 @@ mod find;
 
 use std::collections::HashMap;
 use std::fmt;
+use std::hash::{BuildHasher as _, RandomState};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -26,6 +27,7 @@ use super::names::Names;
 use super::remote_actor::RemoteType;
 use super::transport::{NodeId, Transport};
 use crate::actor::{Actor, ActorSystem, Context, Core, dispatch};
+use crate::base::Uid;
 use crate::observe::Event;
 
 pub use self::builder::{JoinError, NodeBuilder};
@@ -41,6 +43,8 @@ pub(crate) struct NodeCore {
     me: NodeId,
     incarnation: u64,
     secret: u64,
+    /// Hides uids.
+    veils: RandomState,
     mesh: String,
     limits: Limits,
     transport: Box<dyn Transport>,
@@ -148,6 +152,12 @@ impl NodeCore {
     /// A number that no peer is told.
     pub(super) fn secret(&self) -> u64 {
         self.secret
+    }
+
+    /// A uid that follows from this one, and from which nobody learns this one. The same number gives the same uid, and no peer can choose a
+    /// number that gives the uid of an actor.
+    pub(super) fn veiled(&self, uid: u64) -> Uid {
+        Uid::of(self.veils.hash_one(uid))
     }
 
     pub(super) fn transport(&self) -> &dyn Transport {

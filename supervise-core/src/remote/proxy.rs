@@ -170,8 +170,10 @@ impl<A: RemoteActor> Proxy<A> {
             return gate;
         }
         let gate = self.link.write(self.mine, self.actor, written, cx.waker());
+        let reason =
+            if gate == Gate::Over { DeadLetterReason::Unreachable } else { DeadLetterReason::MailboxFull };
         for Written { name, reply, .. } in written.drain(..) {
-            self.lost(name, DeadLetterReason::Unreachable, reply);
+            self.lost(name, reason, reply);
         }
         gate
     }
@@ -207,7 +209,8 @@ impl<A: RemoteActor> Proxy<A> {
     fn lost(&self, name: &'static str, reason: DeadLetterReason, reply: Option<Pending>) {
         let is_asked = reply.is_some();
         if let Some(reply) = reply {
-            reply.fail(AskError::Undeliverable);
+            let is_full = reason == DeadLetterReason::MailboxFull;
+            reply.fail(if is_full { AskError::MailboxFull } else { AskError::Undeliverable });
         }
         self.cell.core.lost(crate::observe::Lost::new(name, reason, is_asked));
     }

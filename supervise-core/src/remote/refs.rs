@@ -56,8 +56,8 @@ impl NodeCore {
         let path = any.path();
         let node = format!("{}@{}", path.system(), path.address().unwrap_or_default());
         let known = self.link_of(&node).and_then(|link| Some((link.actor_of(any.uid())?, link.incarnation()?.1)));
-        // A ref of an association that is over reaches nobody.
-        let (uid, incarnation) = known.unwrap_or((u64::from(any.uid()), 0));
+        // A ref of an association that is over reaches nobody. Its uid here would tell the node's secret.
+        let (uid, incarnation) = known.unwrap_or_else(|| (self.veiled(any.uid().into()).into(), 0));
         WireRef { node, incarnation, uid, path: path.local().to_owned(), actor: name.to_owned() }
     }
 
@@ -94,8 +94,10 @@ impl NodeCore {
         up.unwrap_or_else(|| self.dead(wire))
     }
 
+    /// A ref that reaches nobody. It must not equal the ref of another actor, whose uid the peer may know: code here may watch it, and is told
+    /// that it has ended.
     fn dead<A: RemoteActor>(&self, wire: &WireRef) -> ActorRef<A> {
-        let uid = crate::base::Uid::of(wire.uid);
+        let uid = self.veiled(wire.uid);
         let reason = if self.is_me(wire) { EndReason::Unknown } else { EndReason::Unreachable };
         let name = format!("{}{}{}", crate::base::SCHEME, wire.node, wire.path);
         super::proxy::dead(self.system(), &name, uid, reason)

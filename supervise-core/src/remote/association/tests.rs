@@ -34,20 +34,21 @@ fn a_packet_for_this_number_proves_that_the_peer_is_up() {
 #[test]
 fn a_peer_that_asks_and_takes_no_answers_is_given_up() {
     let mut side = side(1);
-    side.settings = Settings { window: 1000, backlog: 5000, ..Settings::DEFAULT };
+    side.settings = Settings { window: 1000, backlog: 5000, asks: 0, ..Settings::DEFAULT };
     let greeting = step(&mut side, Input::Appeared(2));
     let [Effect::Transmit(Packet::Hello { mine: to, .. })] = greeting[..] else { panic!("{greeting:?}") };
     for sequence in 0..100 {
         let frames = vec![Frame::Ask { to: 0, ask: sequence, body: Vec::new().into() }];
         step(&mut side, Input::Received(Packet::Frames { to, from: 8, sequence, acknowledged: 0, frames }));
         step(&mut side, Input::Processed { mine: to, bytes: Frame::HEAD });
+        assert_eq!(side.takes_answer(168), sequence < 30, "5 answers are under way, and 25 wait");
         if side.send(Frame::Answer { ask: sequence, body: vec![0; 168].into() }).is_err() {
             break;
         }
         let mut effects = Vec::new();
         side.flush(Time::ZERO, &mut effects);
         if effects.contains(&Effect::Verdict { mine: to, why: Why::Broke }) {
-            assert_eq!(sequence, 30, "5 answers are under way, and 25 wait");
+            assert_eq!(sequence, 36, "5 answers are under way, and 32 wait");
             return;
         }
     }

@@ -292,7 +292,7 @@ impl Up {
             Frame::Tell { .. } | Frame::Note(_) => Ok(true),
             Frame::Ask { ask, .. } => {
                 let is_new = self.answering.insert(*ask);
-                if is_new && self.answering.len() <= settings.asks { Ok(true) } else { Err(Why::Broke) }
+                if is_new && self.answering.len() <= settings.most_asks() { Ok(true) } else { Err(Why::Broke) }
             }
             Frame::Answer { ask, .. } => Ok(self.asks.remove(ask)),
             Frame::Watch { subject, watcher, .. } => {

@@ -24,9 +24,9 @@ pub struct Settings {
     pub window: u64,
     /// How many bytes of frames one packet may hold, unless its only frame is larger.
     pub packet: u64,
-    /// How many bytes may be queued for a peer that does not process what was sent. Answers and news are queued even if the window is full.
+    /// How many bytes of answers may be queued for a peer that does not process what was sent.
     pub backlog: u64,
-    /// How many asks of the peer may be under way.
+    /// How many asks of one side may be under way.
     pub asks: usize,
     /// How many watches the peer may have.
     pub watches: usize,
@@ -51,6 +51,19 @@ impl Settings {
         held: 1 << 24,
         paused: 65_536,
     };
+
+    /// How many bytes may be queued in all before the association ends. News and errors need room even if answers take all theirs.
+    pub fn most_queued(&self) -> u64 {
+        let errors = (self.asks as u64).saturating_mul(Frame::HEAD * 2);
+        self.backlog.saturating_add(self.backlog / 4).saturating_add(errors)
+    }
+
+    /// How many asks a peer that keeps to `asks` may seem to have under way: it may have sent more in place of asks that were given up, and this
+    /// side has not read yet which.
+    pub(super) fn most_asks(&self) -> usize {
+        let unread = (self.window.saturating_add(self.reserve())) / Frame::HEAD;
+        self.asks.saturating_add(usize::try_from(unread).unwrap_or(usize::MAX))
+    }
 
     /// How many bytes of [`Frame::Pause`] and [`Frame::Resume`] may be under way beyond the window, which a full actor may keep closed.
     pub fn reserve(&self) -> u64 {

@@ -34,8 +34,8 @@ impl Link {
         self.state().gate(mine, actor, waker)
     }
 
-    /// Queues messages for an actor of this association, and looks at its gate as [`gate`](Self::gate) does. If the association is over,
-    /// the messages stay where they are.
+    /// Queues messages for an actor of this association, and looks at its gate as [`gate`](Self::gate) does. Asks beyond the limit stay where
+    /// they are, and if the association is over, all messages do.
     pub(in crate::remote) fn write(
         &self,
         mine: Number,
@@ -48,16 +48,22 @@ impl Link {
         if association.numbers().is_none_or(|numbers| numbers.0 != mine) {
             return Gate::Over;
         }
-        for Written { body, reply, .. } in messages.drain(..) {
+        let mut refused = Vec::new();
+        for Written { name, body, reply } in messages.drain(..) {
             let Some(pending) = reply else {
                 association.tell(to, body);
                 continue;
             };
+            if !association.takes_ask() {
+                refused.push(Written { name, body, reply: Some(pending) });
+                continue;
+            }
             let ask = self.asks.fetch_add(1, Ordering::Relaxed);
             // The association is not over, so it takes each ask.
             let _taken = association.send(Frame::Ask { to, ask, body });
             kept.asks.insert(ask, pending);
         }
+        messages.append(&mut refused);
         state.gate(mine, to, waker)
     }
 }

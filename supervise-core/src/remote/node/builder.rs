@@ -116,8 +116,17 @@ impl NodeBuilder {
         self
     }
 
-    /// Sets how many actors of one peer this node may know, how many asks of a peer may be under way, how many watches it may have, and how
-    /// many of its actors may be full at a time. A peer that wants more is given up. The default is 65 536.
+    /// Sets how many bytes of answers may wait here for a peer that does not take them: at least 16 times as much as the largest message, and as the
+    /// window. An answer that finds no room is not sent, and its asker gets `Unanswered`. The default is 64 MiB. If messages of other kinds exceed
+    /// that by about a quarter, the peer is given up.
+    pub fn backlog(mut self, bytes: u64) -> Self {
+        self.limits.association.backlog = bytes;
+        self
+    }
+
+    /// Sets how many actors of one peer this node may know, how many asks may be under way in each direction, how many watches a peer may have, and
+    /// how many of its actors may be full at a time. An ask of this node beyond the limit fails with `MailboxFull`. A peer that wants more is
+    /// given up, so peers should have the same. The default is 65 536.
     pub fn limit(mut self, each: usize) -> Self {
         self.limits.refs = each;
         self.limits.association.asks = each;
@@ -153,6 +162,7 @@ impl NodeBuilder {
             incarnation: fastrand::u64(1..),
             // Random in a way that the numbers that peers are told do not give away.
             secret: RandomState::new().build_hasher().finish(),
+            veils: RandomState::new(),
             mesh,
             limits,
             is_untrusted,

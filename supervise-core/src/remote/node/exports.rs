@@ -60,6 +60,11 @@ impl NodeCore {
         Some((AnyActorRef(found?), kind))
     }
 
+    /// Like [`exported`](Self::exported), if the peer may have a ref to the actor. It has none to an actor that was named only as a watcher.
+    pub(in crate::remote) fn handed_out(&self, uid: u64) -> Option<AnyActorRef> {
+        self.reached(uid).filter(|(_, kind)| kind.is_some()).map(|(actor, _)| actor)
+    }
+
     /// The path and the type of an actor that may have ended. Of one that is forgotten, only the system is known.
     pub(in crate::remote) fn last_known(&self, uid: u64) -> (ActorPath, Option<RemoteType>) {
         let exports = self.exports();
