@@ -13,7 +13,7 @@ struct Above;
 struct Below;
 
 #[::supervise::actor]
-#[::supervise::supervise]
+#[::supervise::supervise(on(_) = Stop)]
 enum Bare {
     On,
     Off,
