@@ -2,6 +2,8 @@
 
 mod fuzz;
 mod limits;
+mod puppet;
+mod refs;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -9,7 +9,7 @@ use super::super::association::{
     Association, Body, Effect, Frame, Greeting, Input, Packet, Settings, VERSIONS, Why,
 };
 use super::super::wire::{Find, Note, Signal, WireRef, bytes, decode, encode};
-use super::limits::Puppet;
+use super::puppet::Puppet;
 use super::{Plain, settle};
 use crate::base::is_shallow;
 

@@ -2,159 +2,20 @@
 
 use std::future::Future;
 use std::pin::pin;
-use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::SeqCst;
 use std::task::{Context as TaskContext, Waker};
 use std::time::{Duration, Instant};
 
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-
-use super::super::association::{Frame, Greeting, Packet, VERSIONS};
-use super::super::inbox::Inbox;
+use super::super::association::{Frame, Packet};
 use super::super::memory::Network;
-use super::super::transport::{BoxFuture, NodeId, Transport, TransportError};
-use super::super::wire::{Find, FindAnswer, Note, Signal, WireRef, bytes, decode, encode};
+use super::super::transport::NodeId;
+use super::super::wire::{Note, WireRef, encode};
 use super::super::{JoinError, Node, NodeBuilder, RegisterError};
+use super::puppet::{MINE, Puppet, Stage};
 use super::{Plain, find, place, settle};
 use crate::actor::ActorSystem;
 use crate::observe::Event;
-
-/// A packet, and for whom it is.
-type Sent = (NodeId, Vec<u8>);
-
-/// An engine whose peers the test plays.
-#[derive(Default)]
-struct Stage {
-    inbox: Mutex<Option<UnboundedSender<Inbox>>>,
-    sent: Mutex<Option<UnboundedSender<Sent>>>,
-    /// `open` never returns.
-    hangs: bool,
-    /// How many more packets it accepts.
-    room: AtomicUsize,
-    /// How many of them it was to send at once.
-    at_once: Arc<AtomicUsize>,
-}
-
-impl Transport for Stage {
-    fn address(&self) -> String {
-        "stage:1".to_owned()
-    }
-
-    fn open(&self, _: &NodeId, _: u64, inbox: Inbox) -> BoxFuture<'_, Result<(), TransportError>> {
-        Box::pin(async move {
-            if self.hangs {
-                std::future::pending::<()>().await;
-            }
-            if let Some(give) = &*self.inbox.lock().unwrap() {
-                give.send(inbox).unwrap();
-            }
-            Ok(())
-        })
-    }
-
-    fn send(&self, to: &NodeId, packet: Vec<u8>) -> Result<(), Vec<u8>> {
-        if self.room.fetch_update(SeqCst, SeqCst, |room| room.checked_sub(1)).is_err() {
-            return Err(packet);
-        }
-        if let Some(sent) = &*self.sent.lock().unwrap() {
-            let _gone = sent.send((to.clone(), packet));
-        }
-        Ok(())
-    }
-
-    fn send_at_once(&self, to: &NodeId, packet: Vec<u8>) -> Result<(), Vec<u8>> {
-        self.at_once.fetch_add(1, SeqCst);
-        self.send(to, packet)
-    }
-
-    fn close(&self) -> BoxFuture<'_, ()> {
-        Box::pin(async {})
-    }
-}
-
-/// A peer that says what the test tells it to say.
-pub(super) struct Puppet {
-    pub(super) me: NodeId,
-    inbox: Inbox,
-    sent: UnboundedReceiver<Sent>,
-    at_once: Arc<AtomicUsize>,
-    /// The node's number.
-    to: u64,
-    sequence: u64,
-}
-
-const MINE: u64 = 7;
-
-impl Puppet {
-    /// A node, and a peer that it has not heard of.
-    pub(super) async fn new(settings: impl FnOnce(NodeBuilder) -> NodeBuilder) -> (ActorSystem, Node, Self) {
-        Self::with_room(usize::MAX, settings).await
-    }
-
-    /// As `new`, with an engine that takes so many packets and no more.
-    async fn with_room(
-        room: usize,
-        settings: impl FnOnce(NodeBuilder) -> NodeBuilder,
-    ) -> (ActorSystem, Node, Self) {
-        let (give, mut inboxes) = unbounded_channel();
-        let (sends, heard) = unbounded_channel();
-        let at_once = Arc::<AtomicUsize>::default();
-        let stage = Stage {
-            inbox: Mutex::new(Some(give)),
-            sent: Mutex::new(Some(sends)),
-            hangs: false,
-            room: AtomicUsize::new(room),
-            at_once: Arc::clone(&at_once),
-        };
-        let system = ActorSystem::new("stage");
-        let node = settings(Node::builder(&system).serve::<Plain>()).join(stage).await.unwrap();
-        let inbox = inboxes.recv().await.unwrap();
-        let me = NodeId::new("puppet", "puppet:1");
-        (system, node, Self { me, inbox, sent: heard, at_once, to: 0, sequence: 0 })
-    }
-
-    fn greeting() -> Greeting {
-        Greeting { versions: VERSIONS, mesh: String::new(), uid: 9 }
-    }
-
-    fn say(&self, packet: &Packet) {
-        self.inbox.packet(self.me.clone(), encode(packet));
-    }
-
-    /// Begins an association.
-    async fn up(&mut self) {
-        self.say(&Packet::Hello { from: Self::greeting(), mine: MINE });
-        loop {
-            if let Packet::Welcome { yours: MINE, mine, .. } = self.hears().await {
-                self.to = mine;
-                return self.say(&Packet::Welcome { from: Self::greeting(), yours: mine, mine: MINE });
-            }
-        }
-    }
-
-    /// Begins another association, whatever was said before.
-    pub(super) async fn again(&mut self) {
-        while self.sent.try_recv().is_ok() {}
-        self.sequence = 0;
-        self.up().await;
-        self.frames(Vec::new());
-        settle().await;
-    }
-
-    async fn hears(&mut self) -> Packet {
-        decode(&self.sent.recv().await.unwrap().1, u64::MAX).unwrap()
-    }
-
-    pub(super) fn frames(&mut self, frames: Vec<Frame>) {
-        let packet = Packet::Frames { to: self.to, from: MINE, sequence: self.sequence, acknowledged: 0, frames };
-        self.sequence += 1;
-        self.say(&packet);
-    }
-
-    fn note(&mut self, note: &Note) {
-        self.frames(vec![Frame::Note(bytes(note).into())]);
-    }
-}
 
 #[tokio::test(start_paused = true)]
 async fn a_node_forgets_peers_that_are_gone() {
@@ -331,88 +192,6 @@ async fn a_proxy_keeps_the_beginning_of_a_long_path() {
     assert!(!proxy.has_ended());
 }
 
-/// The peer knows the number of the association, and the uids of the actors whose refs it was given.
-#[tokio::test(start_paused = true)]
-async fn a_peer_cannot_make_a_ref_that_equals_that_of_an_actor_here() {
-    let (system, node, mut puppet) = Puppet::new(|builder| builder).await;
-    let plain = system.spawn("plain", || Plain).unwrap();
-    puppet.up().await;
-    settle().await;
-    let link = node.0.link_of("puppet@puppet:1").unwrap();
-    let (mine, theirs) = link.numbers().unwrap();
-    for known in [0, mine, theirs, mine ^ theirs, mine ^ node.0.incarnation()] {
-        let forged = link.proxy::<Plain>(mine, u64::from(plain.uid()) ^ known, "/user/plain").unwrap();
-        assert_ne!(forged.to_any(), plain.to_any());
-        assert_eq!(link.actor_of(forged.uid()), Some(u64::from(plain.uid()) ^ known));
-    }
-}
-
-/// It would believe that the actor has ended, because it watches the ref.
-#[tokio::test(start_paused = true)]
-async fn a_dead_ref_does_not_equal_that_of_an_actor_here() {
-    let (system, node, mut puppet) = Puppet::new(|builder| builder).await;
-    let plain = system.spawn("plain", || Plain).unwrap();
-    puppet.up().await;
-    settle().await;
-    let real = node.0.write_ref(&plain);
-    assert_eq!(node.0.read_ref::<Plain>(&real), plain);
-    let (stranger, peer) = ("stranger@stranger:1".to_owned(), puppet.me.to_string());
-    let other = system.spawn("other", || Plain).unwrap();
-    for forged in [
-        WireRef { node: stranger, ..real.clone() },
-        WireRef { node: peer, incarnation: 1, ..real.clone() },
-        WireRef { incarnation: 1, ..real.clone() },
-        WireRef { uid: other.uid().into(), ..real.clone() },
-    ] {
-        let dead = node.0.read_ref::<Plain>(&forged);
-        assert!(dead.has_ended());
-        assert_ne!(dead.to_any(), plain.to_any(), "{forged:?}");
-        assert_ne!(dead.to_any(), other.to_any(), "{forged:?}");
-        assert_eq!(dead, node.0.read_ref::<Plain>(&forged), "the same text means the same actor");
-    }
-}
-
-/// With the secret, a peer could name an actor of its own so that its proxy equals an actor here.
-#[tokio::test(start_paused = true)]
-async fn the_ref_of_an_association_that_is_over_does_not_tell_the_secret() {
-    let (_system, node, mut puppet) = Puppet::new(|builder| builder).await;
-    puppet.up().await;
-    settle().await;
-    let link = node.0.link_of("puppet@puppet:1").unwrap();
-    let (mine, _) = link.numbers().unwrap();
-    let actor = 1_000;
-    let proxy = link.proxy::<Plain>(mine, actor, "/user/a").unwrap();
-    assert_eq!(node.0.write_ref(&proxy).uid, actor);
-    puppet.say(&Packet::Hello { from: Greeting { uid: 10, ..Puppet::greeting() }, mine: 8 });
-    settle().await;
-    assert!(proxy.has_ended());
-    let told = node.0.write_ref(&proxy);
-    assert_ne!(told.uid ^ mine ^ actor, node.0.secret());
-}
-
-/// The peer was told the watcher's uid, but nobody gave it a ref.
-#[tokio::test(start_paused = true)]
-async fn a_peer_cannot_end_an_actor_that_only_watches() {
-    let (system, node, mut puppet) = Puppet::new(|builder| builder).await;
-    let (watcher, given) = (system.spawn("watcher", || Plain).unwrap(), system.spawn("given", || Plain).unwrap());
-    puppet.up().await;
-    settle().await;
-    let link = node.0.link_of("puppet@puppet:1").unwrap();
-    let (mine, _) = link.numbers().unwrap();
-    watcher.tell(link.proxy::<Plain>(mine, 1_000, "/user/a").unwrap()).unwrap();
-    let wire = node.0.write_ref(&given);
-    settle().await;
-    assert!(node.0.exported(watcher.uid().into()).is_some());
-    for uid in [watcher.uid().into(), wire.uid] {
-        for signal in [Signal::Stop, Signal::Poison, Signal::Kill] {
-            puppet.note(&Note::Signal { uid, signal });
-        }
-    }
-    settle().await;
-    assert!(!watcher.has_ended());
-    assert!(given.has_ended());
-}
-
 /// Extreme settings are clamped.
 #[tokio::test(start_paused = true)]
 async fn settings_of_any_size_let_a_node_join() {
@@ -431,18 +210,6 @@ async fn settings_of_any_size_let_a_node_join() {
         };
         tokio::time::timeout(Duration::from_millis(1), peers).await.unwrap();
     }
-}
-
-/// Looking does not hand out the actor.
-#[tokio::test(start_paused = true)]
-async fn an_untrusted_peer_that_looks_for_an_actor_without_a_name_does_not_reach_it() {
-    let (system, node, _puppet) = Puppet::new(NodeBuilder::untrusted).await;
-    let plain = system.spawn("plain", || Plain).unwrap();
-    let find = Find { path: "/user/plain".to_owned(), actor: "Plain".to_owned() };
-    assert_eq!(node.0.found(&find), FindAnswer::Nobody);
-    assert!(node.0.exported(plain.uid().into()).is_none());
-    node.register("plain", &plain).unwrap();
-    assert!(matches!(node.0.found(&find), FindAnswer::Actor(_)));
 }
 
 #[tokio::test(start_paused = true)]
@@ -469,7 +236,7 @@ async fn refs_that_nobody_holds_do_not_count_towards_the_limit() {
 async fn a_join_that_was_given_up_may_be_tried_again() {
     let system = ActorSystem::new("stage");
     {
-        let stage = Stage { hangs: true, ..Stage::default() };
+        let stage = Stage::that_hangs();
         let mut joins = pin!(Node::builder(&system).join(stage));
         assert!(joins.as_mut().poll(&mut TaskContext::from_waker(Waker::noop())).is_pending());
         let second = Node::builder(&system).join(Stage::default()).await;
