@@ -198,12 +198,17 @@ pub(super) fn json(system: &str, view: &View, listing: &Listing) -> String {
 
 fn mention(out: &mut Writer, Mention { path, handler, since }: &Mention) {
     out.open('{');
+    who(out, path, *handler, *since);
+    out.close('}');
+}
+
+/// An actor, and in which handler it has been since when.
+fn who(out: &mut Writer, path: &str, handler: Option<&str>, since: Time) {
     out.texts("path", path);
     if let Some(handler) = handler {
         out.texts("handler", handler);
     }
-    out.time("since", *since);
-    out.close('}');
+    out.time("since", since);
 }
 
 fn fallen(out: &mut Writer, fall: &Fall) {
@@ -355,11 +360,7 @@ fn policy(out: &mut Writer, policy: &Policy, first: usize) {
 fn waits(out: &mut Writer, away: usize, Waiting { path, handler, since }: &Waiting) {
     out.open('{');
     out.numbers("away", away);
-    out.texts("path", path);
-    if let Some(handler) = handler {
-        out.texts("handler", handler);
-    }
-    out.time("since", *since);
+    who(out, path, *handler, *since);
     out.close('}');
 }
 
