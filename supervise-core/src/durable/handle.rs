@@ -113,7 +113,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// If the store fails, if the queue has an owner, or if there is no such queue.
+    /// If there is no such queue, if an actor owns it, or if the store fails.
     pub async fn discard_queue(&self, queue: impl Into<String>) -> Result<(), StoreError> {
         let queue = queue.into();
         self.order(|reply| Order::DiscardQueue(queue, reply)).await
