@@ -361,8 +361,8 @@ async fn an_error_is_a_failure_of_the_actor(system: &TestSystem) {
     assert_eq!(decision.failure.kind(), FailureKind::Error);
     assert_eq!(decision.failure.stage(), supervise::Stage::Running);
     assert_eq!(decision.failure.downcast_ref(), Some(&Broken));
-    rig.with(Box::new(|ctx| _ = ctx.try_blocking(|| Err(Broken), RigRef::got))).await.unwrap();
     assert_eq!(seen.all().await, [Seen::PreRestart(1), Seen::Built(2)]);
+    rig.with(Box::new(|ctx| _ = ctx.try_blocking(|| Err(Broken), RigRef::got))).await.unwrap();
     assert_eq!(seen.next().await, Seen::PreRestart(2));
     assert_eq!(system.expect_decision(&rig).await.failure.downcast_ref(), Some(&Broken));
 }
