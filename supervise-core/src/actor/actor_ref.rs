@@ -27,6 +27,15 @@ use crate::base::{ActorPath, Uid};
 use crate::mailbox::{Lane, Pushed, SendGuard, SendersToWake};
 use crate::observe::{DeadLetterReason, Lost};
 
+/// When an actor was active, since somebody last looked.
+pub(crate) enum LastActive {
+    /// It has a message, or waits for an answer.
+    Now,
+    /// It is idle now, and has handled a message that counts.
+    SinceTheLastLook,
+    None,
+}
+
 /// A ref to an actor of type `A`. It is cheap to clone, and dropping it does not stop the actor.
 ///
 /// Two refs are equal if they point to the same incarnation. `#[actor]` wraps this type in the actor's own ref type,
@@ -163,9 +172,16 @@ impl<A: Actor> ActorRef<A> {
         }
     }
 
-    /// Whether the actor has been active since the last look, has anything to do, or waits for an answer.
-    pub(crate) fn take_touched(&self) -> bool {
-        self.mailbox().take_touched() || self.pending() > 0 || self.core().awaits_answer()
+    /// When the actor was active. The next call begins a new interval.
+    pub(crate) fn look(&self) -> LastActive {
+        let since_the_last_look = self.mailbox().take_touched();
+        if self.pending() > 0 || self.core().awaits_answer() {
+            LastActive::Now
+        } else if since_the_last_look {
+            LastActive::SinceTheLastLook
+        } else {
+            LastActive::None
+        }
     }
 
     /// Lets the actor passivate when it has handled what was sent before.

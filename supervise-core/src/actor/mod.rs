@@ -37,8 +37,8 @@ mod work;
 
 #[cfg(feature = "testkit")]
 pub(crate) use self::activity::Activity;
-pub(crate) use self::actor_ref::WeakActorRef;
 pub use self::actor_ref::{ActorRef, AnyActorRef, TypedRef};
+pub(crate) use self::actor_ref::{LastActive, WeakActorRef};
 pub use self::actor_timers::TimerKey;
 pub use self::batching::Batching;
 #[cfg(feature = "remote")]

@@ -14,7 +14,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::ChildKey;
 use super::seat_map::{Added, SeatMap};
 use crate::actor::{
-    Actor, ActorRef, AnyActorRef, AnySeat, AskError, AtClose, Cell, Control, NoOccupant, Props, SpawnError,
+    Actor, ActorRef, AnyActorRef, AnySeat, AskError, AtClose, Cell, Control, LastActive, NoOccupant, Props,
+    SpawnError,
 };
 use crate::base::{Hold, Uid, UserValue, contained, is_name_character};
 use crate::mailbox::Entry;
@@ -43,7 +44,7 @@ struct State<C: Actor> {
     dismissed: bool,
     /// Whether the sweeps visit this seat.
     in_sweeps: bool,
-    /// How many looks have found the occupant idle.
+    /// How many looks in a row have found the occupant idle.
     quiet: u8,
 }
 
@@ -107,11 +108,12 @@ impl<K: ChildKey, C: Actor> Seat<K, C> {
                 state.in_sweeps = false;
                 return false;
             };
-            if occupant.take_touched() {
-                state.quiet = 0;
-                return true;
-            }
-            state.quiet += 1;
+            state.quiet = match occupant.look() {
+                LastActive::Now => 0,
+                // Idle from now on.
+                LastActive::SinceTheLastLook => 1,
+                LastActive::None => state.quiet + 1,
+            };
             if state.quiet < QUIET_LOOKS {
                 return true;
             }
