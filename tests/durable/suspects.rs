@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use supervise::durable::Fate;
 use supervise::prelude::*;
-use supervise::testkit::{Crash, TestSystem};
+use supervise::testkit::{Crash, TestStore, TestSystem};
 
 use crate::orders::{Does, World, order, that};
 
@@ -138,6 +138,69 @@ async fn a_message_that_kills_the_process_within_a_batch_is_quarantined_at_the_t
         (vec![7, 8], false),
     ];
     assert_eq!(log, expected, "those with which the process has died are tried alone");
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("too many at once")]
+struct TooMany;
+
+/// With a store, it fails with more than one at once. With one, it lets the store hang, and waits for ever.
+#[actor(mailbox = durable(window = 4095))]
+struct Narrow {
+    store: Option<TestStore>,
+    log: NarrowLog,
+}
+
+/// For each call of the handler, the number of messages and the attempt of the last one.
+type NarrowLog = Arc<Mutex<Vec<(usize, u32)>>>;
+
+#[actor]
+impl Narrow {
+    #[handler(batch = 4095)]
+    async fn insert(&mut self, numbers: Vec<u32>, ctx: &mut Context<Self>) -> Result<(), TooMany> {
+        let attempt = ctx.delivery().map_or(0, |delivery| delivery.attempt());
+        self.log.lock().expect("nobody panics with it").push((numbers.len(), attempt));
+        let Some(store) = &self.store else { return Ok(()) };
+        if numbers.len() > 1 {
+            // A group stores 4096 changes: these, and the first charge.
+            for _ in 0..4095 {
+                ctx.me().note().tell().expect("there is room");
+            }
+            return Err(TooMany);
+        }
+        store.hold();
+        std::future::pending().await
+    }
+
+    #[handler]
+    fn note(&mut self) {}
+}
+
+/// Rule 27.7.
+#[supervise::test]
+async fn a_message_of_a_batch_is_tried_again_when_the_whole_batch_is_charged(system: &TestSystem) {
+    let log = NarrowLog::default();
+    let spawn = |system: &TestSystem, store: Option<TestStore>| {
+        let log = Arc::clone(&log);
+        let narrow = move || Narrow { store: store.clone(), log: Arc::clone(&log) };
+        system.spawn("narrow", narrow).expect("the name is free")
+    };
+    let seen = || log.lock().expect("nobody panics with it").clone();
+    system.allow_failures();
+    let store = system.store();
+    store.hold();
+    let narrow = spawn(system, Some(system.store()));
+    for number in 0..4095 {
+        narrow.insert(number).tell().expect("there is room");
+    }
+    store.release();
+    system.settle().await;
+    assert_eq!(seen(), [(4095, 1), (1, 2)]);
+    let next = system.crash(Crash::Process).await;
+    next.store().release();
+    spawn(&next, None);
+    next.settle().await;
+    assert_eq!(seen()[2..], [(1, 2), (4094, 2)], "the store has the failures of all");
 }
 
 /// Sets numbers aside until it is ready, and waits with each of them for its gate.

@@ -5,7 +5,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use tokio::sync::{Notify, oneshot};
@@ -14,7 +14,6 @@ use tokio::task::yield_now;
 use super::AcceptError;
 use super::outlet::{Copied, DurableMailbox, Late, Outlet, Recipient};
 use super::store::{Fate, MessageId, Quarantined, QueueId, QueueRow, Seq, StoreError};
-use super::ticket::Ticket;
 use super::writer::GROUP;
 use crate::base::ActorPath;
 use crate::failure::Failure;
@@ -138,7 +137,6 @@ pub(super) enum Input {
         attempts: u32,
         crashes: u32,
         failures: Vec<Failure>,
-        ticket: Weak<Ticket>,
     },
     Quarantine {
         outlet: u64,

@@ -32,8 +32,6 @@ pub(crate) struct Ticket {
     crashes: u32,
     attempts: AtomicU32,
     failures: Mutex<Vec<Failure>>,
-    /// Whether the store knows the last failure.
-    is_charged: AtomicBool,
     /// Whether the message was handled or goes into quarantine.
     has_ended: AtomicBool,
 }
@@ -53,7 +51,6 @@ impl Ticket {
             crashes,
             attempts: AtomicU32::new(attempts),
             failures: Mutex::new(failures.into_iter().map(Failure::other).collect()),
-            is_charged: AtomicBool::new(true),
             has_ended: AtomicBool::new(false),
         }
     }
@@ -94,10 +91,9 @@ impl Ticket {
     }
 
     /// Its handler failed, or was dropped. The store must know it before the message is tried again.
-    pub(crate) fn charge(self: &Arc<Self>, failure: Failure) {
+    pub(crate) fn charge(&self, failure: Failure) {
         let attempts = self.attempts().saturating_add(1);
         self.attempts.store(attempts, Ordering::Relaxed);
-        self.is_charged.store(false, Ordering::Release);
         if !self.outlet.owe(self.term) {
             return;
         }
@@ -113,18 +109,7 @@ impl Ticket {
             attempts,
             crashes: self.crashes,
             failures,
-            ticket: Arc::downgrade(self),
         });
-    }
-
-    /// The charge is durable.
-    pub(super) fn charged(&self) {
-        self.is_charged.store(true, Ordering::Release);
-    }
-
-    /// Whether the store knows the last failure.
-    pub(crate) fn is_charged(&self) -> bool {
-        self.is_charged.load(Ordering::Acquire)
     }
 
     /// Whether the store knows what became of it, and of all others that have failed.

@@ -234,11 +234,11 @@ impl Writer {
                 }
                 self.over(outlet, seq);
             }
-            Input::Charged { outlet, seq, attempts, crashes, failures, ticket } => {
+            Input::Charged { outlet, seq, attempts, crashes, failures } => {
                 if let Some(entry) = self.queues.get(&outlet) {
                     let id = MessageId { queue: entry.id, seq };
                     let change = Change::Charged { id, attempts, crashes, failures: texts(&failures) };
-                    self.group.add(change, commit::Then::Charged { outlet, ticket: Some(ticket) });
+                    self.group.add(change, commit::Then::Charged { outlet, is_owed: true });
                 }
             }
             Input::Quarantine { outlet, seq, kind, fate, failures } => {

@@ -7,7 +7,7 @@
 //!             failed ────────────────────────────────────┤
 //!                │ restarted            tried as often as it may ─► quarantine
 //!                ▼                                       │ ended before that ─► back into its queue
-//!               due, when the charge is durable ─► begin
+//!               due, when all charges are durable ─► begin
 //! ```
 //!
 //! Rules 27.5, 27.7 and 27.8.
@@ -68,7 +68,7 @@ pub(super) struct Deliveries {
 
 /// The message that must be delivered next.
 pub(super) enum Due {
-    /// The store does not know its last failure yet.
+    /// The store does not know all failures yet.
     NotYet,
     Now(Arc<Ticket>, Option<Arc<dyn ErasedSlot>>),
 }
@@ -163,7 +163,8 @@ impl Deliveries {
         while self.due.front().is_some_and(|tried| !tried.ticket.may_begin()) {
             self.due.pop_front().into_iter().for_each(Tried::tell_asker);
         }
-        if !self.due.front()?.ticket.is_charged() {
+        // If a batch has failed, the store must know the failure of each message before it knows that the first is tried again.
+        if !self.due.front()?.ticket.is_settled() {
             return Some(Due::NotYet);
         }
         let mut tried = self.due.pop_front()?;

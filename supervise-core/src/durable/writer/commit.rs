@@ -1,6 +1,6 @@
 //! The changes that are stored together, and what follows when they are durable.
 
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use tokio::time::Instant;
 
@@ -17,10 +17,10 @@ use super::{
 pub(super) enum Then {
     Nothing,
     Appended(HandedOver),
-    /// Without a ticket it is the death of an earlier process that was charged.
     Charged {
         outlet: u64,
-        ticket: Option<Weak<Ticket>>,
+        /// The owner waits for it. Otherwise the death of an earlier process was charged.
+        is_owed: bool,
     },
     Quarantined {
         outlet: u64,
@@ -231,15 +231,13 @@ impl Writer {
                 }
                 None => message.refuse(&AcceptError::Unknown("the store gave no number".into())),
             },
-            Then::Charged { outlet, ticket } => {
+            Then::Charged { outlet, is_owed } => {
                 if let Some(entry) = self.queues.get(&outlet) {
-                    match ticket {
-                        None => entry.outlet.has_charged(),
-                        Some(ticket) => {
-                            entry.outlet.paid();
-                            ticket.upgrade().iter().for_each(|ticket| ticket.charged());
-                            entry.recipient.wake();
-                        }
+                    if is_owed {
+                        entry.outlet.paid();
+                        entry.recipient.wake();
+                    } else {
+                        entry.outlet.has_charged();
                     }
                 }
                 self.hungry.insert(outlet);

@@ -127,7 +127,7 @@ impl Writer {
             crashes: stored.crashes.saturating_add(1),
             failures: stored.failures,
         };
-        self.group.add(change, commit::Then::Charged { outlet, ticket: None });
+        self.group.add(change, commit::Then::Charged { outlet, is_owed: false });
     }
 
     /// Gives a message to its owner. Returns false if it goes into quarantine.
