@@ -9,26 +9,46 @@ use supervise::{Event, Props};
 
 use crate::orders::{Does, Orders, World, order, that};
 
+/// Has room for the ten thousand messages of the case.
+#[actor(mailbox = durable(window = 16))]
+struct Patient {
+    world: World,
+}
+
+#[actor]
+impl Patient {
+    #[handler]
+    async fn place(&mut self, number: u32) {
+        if number == 0 {
+            self.world.gate.notified().await;
+        }
+        self.world.note(number);
+    }
+}
+
 #[supervise::test]
 async fn dur_18_poison_comes_after_all_that_was_accepted_before_it(system: &TestSystem) {
     let world = World::default();
-    let orders = world.spawn(system);
-    orders.place(that(0, Does::Wait)).accepted().await.expect("the store works");
-    for number in 1..500 {
-        orders.place(order(number)).tell().expect("there is room");
+    let spawn = || {
+        let world = world.clone();
+        system.spawn("patient", move || Patient { world: world.clone() }).expect("the name is free")
+    };
+    let patient = spawn();
+    for number in 0..10_000 {
+        patient.place(number).tell().expect("there is room");
     }
-    orders.actor_ref().poison();
-    for number in 500..510 {
-        orders.place(order(number)).tell().expect("it is stored, for the next actor");
+    patient.actor_ref().poison();
+    for number in 10_000..10_010 {
+        patient.place(number).tell().expect("it is stored, for the next actor");
     }
     system.settle().await;
     world.gate.notify_one();
-    system.expect_terminated(&orders).await;
-    assert!(world.begun().into_iter().eq(0..500), "{:?}", world.begun());
-    assert_eq!(system.expect_kept("/user/orders").await, 10);
-    world.spawn(system);
+    system.expect_terminated(&patient).await;
+    assert!(world.begun().into_iter().eq(0..10_000), "{:?}", world.begun());
+    assert_eq!(system.expect_kept("/user/patient").await, 10);
+    let _next = spawn();
     system.settle().await;
-    assert!(world.begun().into_iter().eq(0..510));
+    assert!(world.begun().into_iter().eq(0..10_010));
 }
 
 #[supervise::test]

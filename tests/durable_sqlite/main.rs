@@ -2,6 +2,7 @@
 //!
 //! The names of cases begin with their number in the table of durable mailboxes. Cases that need actors stand elsewhere.
 
+mod bounds;
 mod child;
 mod contract;
 mod damage;
