@@ -1,4 +1,4 @@
-//! Programs that must compile, and programs that must not, with what the compiler says about them.
+//! Programs that must not compile, with what the compiler says about them, and a few that must. Most programs that must are in `must_compile`.
 //!
 //! rustc's own words change between releases. On the release that `ui/RUSTC` names, each error must be the one in
 //! the `.stderr` file beside the program; on any other, a program must merely fail. trybuild has no such mode. But

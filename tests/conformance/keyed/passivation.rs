@@ -43,13 +43,12 @@ async fn key_03_an_idle_child_is_passivated_and_one_in_use_is_not(system: &TestS
 async fn key_03_a_child_is_passivated_a_quarter_after_its_time_at_most(system: &TestSystem) {
     let probe = system.probe();
     let (_shop, sessions) = customers(system, &Common::new(&probe)).await;
-    let a_second = Duration::from_secs(1);
     for key in 0..8 {
         let from_the_last_sweep = IDLE / 32 * key;
         sessions.get_or_spawn(u64::from(key)).unwrap().order(1).await.unwrap();
-        system.advance(IDLE - a_second).await;
+        system.advance(IDLE * 99 / 100).await;
         assert_eq!(sessions.len(), 1, "too early, {from_the_last_sweep:?} after a sweep");
-        system.advance(IDLE / 4 + a_second).await;
+        system.advance(IDLE * 26 / 100).await;
         assert_eq!(sessions.len(), 0, "too late, {from_the_last_sweep:?} after a sweep");
         system.advance(IDLE / 32).await;
     }
