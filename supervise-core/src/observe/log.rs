@@ -109,7 +109,9 @@ pub(super) fn note(about: &About<'_>, note: &Note<Failure>, text: &str, quietly:
             debug!(target: TARGET, %actor, "its last restart failed, so it restarts rather than resumes");
         }
         Note::Aborted => {
-            warn!(target: TARGET, %actor, "a handler or hook outlived the stop timeout and was dropped");
+            let during = about.aborted.map(During::name);
+            let dropped = during.unwrap_or("a handler or hook");
+            warn!(target: TARGET, %actor, during, "{dropped} outlived the stop timeout and was dropped at an await point");
         }
         Note::ReportDropped(_, cause) => {
             debug!(target: TARGET, supervisor = %actor, child, "a failure report was dropped: {}", Chain(cause));

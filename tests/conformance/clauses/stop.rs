@@ -12,6 +12,7 @@ use crate::fixture::{
     Boom, PingPong, Witness, always_restart, child, fail, how_ended, keeper, keeper_deciding, keeping, ms,
     names_of_children, secs,
 };
+use crate::log::Log;
 
 /// Rule 6.3.
 #[supervise::test]
@@ -105,7 +106,7 @@ async fn s9_3_a_stop_reaches_every_level_at_once_and_ends_from_below(system: &Te
 #[supervise::test]
 async fn a2_a_stop_waits_for_the_handler_no_longer_than_the_stop_timeout(system: &TestSystem) {
     for (name, seconds, how) in [("patient", 4, HowEnded::Graceful), ("stuck", 60, HowEnded::Aborted)] {
-        let probe = system.probe();
+        let (probe, log) = (system.probe(), Log::open());
         let worker = system.spawn(name, Worker::factory("worker", &probe.handle())).unwrap();
         let work = worker.work(secs(seconds), well()).ask().unwrap();
         system.settle().await;
@@ -118,6 +119,8 @@ async fn a2_a_stop_waits_for_the_handler_no_longer_than_the_stop_timeout(system:
             assert!(matches!(work.await, Err(AskError::Stopped)));
             assert_eq!(probe.all().await, ["worker works", "worker stops, aborted"]);
             assert_eq!(aborted.len(), 1);
+            let line = "message=work outlived the stop timeout and was dropped at an await point actor=supervise://test/user/stuck during=\"work\" ";
+            assert_eq!(log.warnings(), [line]);
         } else {
             work.await.unwrap();
             assert_eq!(probe.all().await, ["worker works", "worker is done", "worker stops"]);

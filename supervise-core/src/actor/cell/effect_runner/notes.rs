@@ -6,7 +6,7 @@ use crate::actor::cell::{AnyCell, Core};
 use crate::actor::definition::Actor;
 use crate::actor::end_reason::EndReason;
 use crate::base::ActorPath;
-use crate::failure::Failure;
+use crate::failure::{During, Failure};
 use crate::observe::{About, Life, Observer, may_log};
 use crate::supervision::{ChildId, Note, OnLimit, Outcome, Strategy};
 
@@ -54,7 +54,9 @@ fn heard(
     };
     observer.count(|| Some((core.description().type_name(), life()?)));
     if observer.wants(&note) {
-        core.tell(observer, note, strategy, basis);
+        let aborted = matches!(note, Note::Aborted).then(|| cell.vitals().entered);
+        let during = aborted.and_then(|entered| During::numbered(entered, core.description().handlers()));
+        core.tell(observer, note, strategy, basis, during);
     }
 }
 
@@ -87,16 +89,30 @@ impl Core {
     }
 
     #[cold]
-    fn tell(&self, observer: &Observer, note: Note<Failure>, strategy: &Strategy, basis: Option<&Basis>) {
+    fn tell(
+        &self,
+        observer: &Observer,
+        note: Note<Failure>,
+        strategy: &Strategy,
+        basis: Option<&Basis>,
+        aborted: Option<During>,
+    ) {
         match note.child() {
             Some(child) => self.tell_of_child(observer, note, child, strategy, basis),
-            None => self.tell_of_itself(observer, note, strategy),
+            None => self.tell_of_itself(observer, note, strategy, aborted),
         }
     }
 
-    fn tell_of_itself(&self, observer: &Observer, note: Note<Failure>, strategy: &Strategy) {
+    fn tell_of_itself(
+        &self,
+        observer: &Observer,
+        note: Note<Failure>,
+        strategy: &Strategy,
+        aborted: Option<During>,
+    ) {
         if may_log() {
             let mut about = self.about(self.path(), strategy, None);
+            about.aborted = aborted;
             if matches!(note, Note::Started { again: true } | Note::Restarted(_))
                 && let Some(parent) = &self.parent
             {
@@ -168,6 +184,7 @@ impl Core {
             gave_up_after: None,
             attempt: 0,
             now: basis.map(|basis| basis.now),
+            aborted: None,
             others: None,
         }
     }
