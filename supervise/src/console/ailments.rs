@@ -105,5 +105,5 @@ fn falls_behind(sight: &Sight<'_>, mark: &Mark, now: Time) -> bool {
     let grows = sight.waiting >= bound.max(1) && mark.grew >= GROWS;
     let is_full = sight.capacity.is_some_and(|capacity| sight.waiting >= capacity && capacity >= 2);
     let full = is_full && mark.message_since.is_some_and(|since| now.saturating_sub(since) >= STUCK);
-    grows || full || mark.oldest(now).is_some_and(|age| age.at_least >= LONG_WAIT)
+    grows || full || mark.oldest(now).is_some_and(|age| age.about >= LONG_WAIT)
 }

@@ -216,13 +216,13 @@ impl Look<'_> {
         let long = mark.map(|mark| mark.message_since.unwrap_or(mark.state_since));
         self.longest = self.longest.max(oldest.map(|age| age.at_most));
         if let Some(since) = long.filter(|since| now.saturating_sub(*since) >= LINK) {
-            let arrived = oldest.map(|age| now.saturating_sub(age.at_least));
+            let arrived = oldest.map(|age| now.saturating_sub(age.about));
             self.waits.note(sight.key, || Link::of(sight, self.way.path(), since, arrived));
         }
         // An idle actor waits for nobody, and most actors are idle.
         let waits_for = mark.and_then(|_| waits.targets(sight.key).next()).map(|(_, link)| Arc::clone(&link.path));
         let behind_since = ailments.has(Kind::FallingBehind).then(|| {
-            let arrived = now.saturating_sub(oldest.map_or(Time::ZERO, |age| age.at_least));
+            let arrived = now.saturating_sub(oldest.map_or(Time::ZERO, |age| age.about));
             self.backlogs.note(backlogs, sight, self.way.path(), arrived, waits_for.as_ref())
         });
         let shown = Shown {
@@ -231,7 +231,7 @@ impl Look<'_> {
                 Some(Kind::SlowStart | Kind::SlowEnd) => mark.map(|mark| mark.state_since),
                 _ => long,
             },
-            oldest: oldest.map(|age| age.at_least),
+            oldest: oldest.map(|age| age.about),
             waits_for,
         };
         let is_root = shown.waits_for.is_none();

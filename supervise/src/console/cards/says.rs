@@ -107,7 +107,7 @@ fn waits_behind(waiting: usize) -> String {
 }
 
 fn oldest(mark: Option<&Mark>, now: Time) -> String {
-    for_about(mark.and_then(|mark| mark.oldest(now)).map(|age| now.saturating_sub(age.at_least)), now)
+    for_about(mark.and_then(|mark| mark.oldest(now)).map(|age| now.saturating_sub(age.about)), now)
 }
 
 /// How old the oldest of several messages is, if that is known: `, the oldest for about 7 min`.
