@@ -125,10 +125,14 @@ pub(super) struct Budget {
     pub(super) slides: bool,
 }
 
+/// Whether at most one restart of two or more is left.
+pub(super) fn is_near(used: u32, of: u32) -> bool {
+    of >= 2 && used + 1 >= of
+}
+
 impl Budget {
-    /// Whether at most one restart of two or more is left.
     pub(super) fn is_near(self) -> bool {
-        self.of >= 2 && self.used + 1 >= self.of
+        is_near(self.used, self.of)
     }
 
     fn of(standing: Standing, limit: Limit, strategy: &Strategy, rule: Option<&'static str>) -> Self {

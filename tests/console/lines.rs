@@ -125,14 +125,18 @@ async fn con_12_who_is_near_its_limit_has_a_line_that_says_who_goes_then(system:
     assert_eq!(warnings.len(), 1, "{warnings:?}");
     for part in [
         "clerk is near its limit. 1 of 2 restarts in 1 min used",
-        "One restart is left; after that, one more failure makes /user/desk fail, and /user decides.",
+        "One restart is left. The failure after it makes /user/desk fail, and /user decides.",
         "The count starts anew in 59 s.",
     ] {
         assert!(warnings[0].contains(part), "{part}: {}", warnings[0]);
     }
     looks(system, &mut watch, 60).await;
     assert_eq!(said(log.warnings()).len(), 1);
-    assert!(said(log.at(tracing::Level::INFO)).iter().any(|line| line.contains("no longer near its limit")));
+    assert!(
+        said(log.at(tracing::Level::INFO))
+            .iter()
+            .any(|line| line.contains("clerk no longer fails often enough to reach its limit, after 1 min"))
+    );
 }
 
 /// CON-12: even without a console, the line of a failure says if the limit grants no further restart. Rule 10.2.

@@ -203,7 +203,8 @@ fn end(kind: Kind) -> &'static str {
         Kind::FallingBehind => "no longer falls behind",
         Kind::SlowStart => "is no longer starting",
         Kind::SlowEnd => "is no longer stopping",
-        Kind::NearLimit => "is no longer near its limit",
+        // It may still fail.
+        Kind::NearLimit => "no longer fails often enough to reach its limit",
         Kind::RestartLoop => "is no longer in a restart loop",
         Kind::ShortOfThreads => "is no longer short of threads",
         Kind::MessagesLost => "no longer loses messages",

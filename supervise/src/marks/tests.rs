@@ -77,7 +77,7 @@ fn con_09_ages_lie_within_one_look_of_the_truth() {
                 let age = mark.oldest(truth.now);
                 assert_eq!(age.is_some(), !truth.waiting.is_empty(), "seed {seed}, step {step}");
                 if let (Some(age), Some(came)) = (age, truth.waiting.front()) {
-                    let true_age = truth.now - *came;
+                    let true_age = truth.now.saturating_sub(*came);
                     assert!(
                         true_age <= age.at_most && age.about <= age.at_most,
                         "seed {seed}, step {step}: {age:?}"

@@ -283,8 +283,8 @@ async fn con_12_a_shared_limit_is_near_for_those_that_failed(system: &TestSystem
         &[
             "One thing needs attention; 4 of ",
             "Near its limit: 4 × Clerk, the worst is /user/office/",
-            "4 of 5 restarts in 1 min used, by all children of /user/office together. One restart is left; after that, one more \
-             failure makes /user/office fail, and /user decides.",
+            "4 of 5 restarts in 1 min used, by all children of /user/office together. One restart is left. The failure after it \
+             makes /user/office fail, and /user decides.",
         ],
     );
     has(&watched(system, &mut watch, 61).await, &["All is well"]);

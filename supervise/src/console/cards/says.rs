@@ -12,7 +12,7 @@ use super::super::marks::Mark;
 use super::super::sight::{Budget, Counts, Sight, Takes, Time};
 use super::super::waits::Behind;
 use super::super::words::{Count, Ordinal, Span, count, outcome, so_many};
-use super::{Kind, Known, Moment};
+use super::{Kind, Known, Moment, was_nearer};
 
 /// After this long in one message, the card of an actor that falls behind names the handler.
 const LONG: Duration = Duration::from_secs(1);
@@ -207,6 +207,12 @@ pub(in super::super) fn at_limit(budget: Budget) -> &'static str {
 fn near_limit(budget: Budget, sight: &Sight<'_>, known: &Known<'_>) -> String {
     let (supervisor, top) = (known.supervisor, above(known.supervisor));
     let used_up = used(budget, supervisor);
+    if let Some(within) = budget.within.filter(|_| was_nearer(sight, known)) {
+        let within = Span(within);
+        return format!(
+            "{used_up} now. It was near this limit before, and counts as near it until it has not failed for {within}."
+        );
+    }
     if budget.used == 0 {
         return format!("{used_up}: the count has just started anew.");
     }
@@ -222,8 +228,8 @@ fn near_limit(budget: Budget, sight: &Sight<'_>, known: &Known<'_>) -> String {
     let then = if fails { format!("makes {supervisor} fail, and {top} decides") } else { "stops it".to_owned() };
     match budget.of.saturating_sub(budget.used) {
         0 => format!("{used_up}. The next failure {then}."),
-        1 => format!("{used_up}. One restart is left; after that, one more failure {then}."),
-        more => format!("{used_up}. {more} restarts are left; after that, one more failure {then}."),
+        1 => format!("{used_up}. One restart is left. The failure after it {then}."),
+        more => format!("{used_up}. {more} restarts are left. The failure after them {then}."),
     }
 }
 
