@@ -115,8 +115,8 @@ fn con_09_the_age_of_the_oldest_message_falls_no_faster_than_messages_are_taken(
             let now = Duration::from_secs(second.into());
             let seen = sight(pushed, (pushed - taken) as usize, false);
             let age = marks.see(&seen, now).and_then(|mark| mark.oldest(now)).expect("messages wait").about;
-            let least = last.saturating_sub(Duration::from_secs(1));
-            assert!(age >= least, "after {second} s, {interval} s apart: {last:?}, then {age:?}");
+            let lower = last.saturating_sub(Duration::from_secs(1));
+            assert!(age >= lower, "after {second} s, {interval} s apart: {last:?}, then {age:?}");
             let true_age = now.saturating_sub(Duration::from_secs(taken.into()));
             assert!(
                 age.abs_diff(true_age) <= Duration::from_secs(5),
