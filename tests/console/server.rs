@@ -283,7 +283,7 @@ fn con_27_one_actor_has_a_text_of_its_own() {
         &format!("Restarts 2 Limit {both} The count starts anew in 5"),
         "/user/desk decides about it: one_for_one(max_retries = 5, within = 3600s)",
         "1 NoInk → Restart (decided the last failure) 2 anything else → Escalate",
-        "If it is escalated, these decide next (last rule of each): /user:",
+        "If it is escalated, these decide next: /user: killed, death pact → Stop; anything else → Restart /: anything else → Stop",
         "failed in `write`: no ink: evil \\u{1b}[31m; restart at once, rule `NoInk` of /user/desk, 2 of 5 used",
         "failed in `write`: no ink: first; restart at once, rule `NoInk` of /user/desk, 1 of 5 used",
     ] {

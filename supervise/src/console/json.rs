@@ -330,14 +330,16 @@ fn chosen(out: &mut Writer, detail: &Detail) {
     out.list("above", end, detail.above.iter().enumerate(), |out, (at, above)| {
         out.open('{');
         out.texts("path", &above.path);
-        // Of the supervisors farther above, only the last rule is shown.
-        let first = if at == 0 { 0 } else { above.decides.rules.len().saturating_sub(1) };
-        policy(out, &above.decides, first);
+        if at == 0 {
+            policy(out, &above.decides);
+        } else {
+            policy_of(out, &above.decides, above.decides.brief());
+        }
         out.close('}');
     });
     out.key("decides");
     out.open('{');
-    policy(out, &detail.decides, 0);
+    policy(out, &detail.decides);
     out.close('}');
     if let Some(matched) = detail.matched {
         out.numbers("matched", matched);
@@ -350,11 +352,15 @@ fn chosen(out: &mut Writer, detail: &Detail) {
     out.close('}');
 }
 
-/// How an actor supervises, with the rules from `first` on.
-fn policy(out: &mut Writer, policy: &Policy, first: usize) {
+/// How an actor supervises.
+fn policy(out: &mut Writer, policy: &Policy) {
+    policy_of(out, policy, policy.rules.iter().take(RULES));
+}
+
+fn policy_of<T: Display>(out: &mut Writer, policy: &Policy, rules: impl IntoIterator<Item = T>) {
     out.texts("strategy", &policy.strategy);
     let end = out.room(TABLE);
-    out.list("rules", end, policy.rules.iter().skip(first).take(RULES), Writer::text);
+    out.list("rules", end, rules, Writer::text);
 }
 
 fn waits(out: &mut Writer, away: usize, Waiting { path, handler, since }: &Waiting) {

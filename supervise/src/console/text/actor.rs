@@ -94,11 +94,12 @@ fn facts(out: &mut Lines, now: Time, detail: &Detail) {
         policy(out, &format!("{} decides about it:", nearest.path), &nearest.decides, *matched);
         if !farther.is_empty() {
             out.blank();
-            out.fill("", "", "If it is escalated, these decide next (last rule of each):");
+            out.fill("", "", "If it is escalated, these decide next:");
         }
         for Above { path, decides } in farther {
-            let rule = decides.rules.last().unwrap_or(&decides.strategy);
-            out.fill("  ", "      ", &format!("{path}: {rule}"));
+            let rules = decides.brief().join("; ");
+            let rules = if rules.is_empty() { &decides.strategy } else { &rules };
+            out.fill("  ", "      ", &format!("{path}: {rules}"));
         }
     }
     if actors > 0 {
