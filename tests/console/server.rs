@@ -299,7 +299,7 @@ fn con_27_one_actor_has_a_text_of_its_own() {
     let (status, text) = ask("/text?user/desk");
     assert_eq!((status, &*text), (400, "/text takes no query. For one actor, ask for /text/user/NAME.\n"));
     let (status, text) = ask("/text");
-    assert!(status == 200 && text.ends_with("\nOne actor: /text/user\n"), "{text}");
+    assert!(status == 200 && text.ends_with("\nFor one actor, add its path: …/text/user\n"), "{text}");
     runtime.block_on(system.terminate());
 }
 
