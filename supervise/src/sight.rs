@@ -38,6 +38,8 @@ pub(super) struct Sight<'a> {
     /// `None`: something may refuse its restart, or that is not known.
     pub(super) endless: Option<Endless>,
     pub(super) due: Option<Time>,
+    /// Whether it may get a message again that made it fail.
+    pub(super) may_repeat: bool,
 }
 
 /// Set if its supervisor's strategy and rules declare nothing that refuses a restart.
@@ -188,6 +190,7 @@ impl<'a> Sight<'a> {
             budget,
             endless,
             due: glimpse.due(),
+            may_repeat: glimpse.may_repeat(),
         }
     }
 

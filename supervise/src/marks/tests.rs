@@ -23,6 +23,7 @@ fn sight(pushed: u32, waiting: usize, handling: bool) -> Sight<'static> {
         budget: None,
         endless: None,
         due: None,
+        may_repeat: false,
     }
 }
 

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use supervise_core::Outcome;
+use supervise_core::{During, Outcome};
 
 use super::super::backlogs::Backlog;
 use super::super::failing::Failing;
@@ -171,7 +171,13 @@ fn restart_loop(failing: &Failing, sight: &Sight<'_>, known: &Known<'_>) -> Stri
         }
         (None, _) => String::new(),
     };
-    format!("{failed}. {} decides{rule}: {}.{in_a_row}{then}", known.supervisor, outcome(decision.outcome))
+    let message = match decision.during {
+        Some(During::Handler(_)) if sight.may_repeat => " Its message may be delivered again.",
+        Some(During::Handler(_)) => " Its message is not delivered again.",
+        _ => "",
+    };
+    let decided = outcome(decision.outcome);
+    format!("{failed}.{message} {} decides{rule}: {decided}.{in_a_row}{then}", known.supervisor)
 }
 
 /// What is used of a limit: `4 of 5 restarts in 1 min used`, `1 of the 2 restarts that rule `Boom` allows in 1 min are used`.

@@ -194,6 +194,7 @@ mod tests {
             budget: None,
             endless: None,
             due: None,
+            may_repeat: false,
         };
         let order = |n: usize| {
             (2, Waiting { path: Arc::from(format!("/user/order-{n}")), handler: Some("place"), since: Time::ZERO })
