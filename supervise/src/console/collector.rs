@@ -199,6 +199,17 @@ impl Collector {
 }
 
 impl Look<'_> {
+    /// Whether this actor has failed more often than the events so far tell.
+    pub(super) fn lags(&self, sight: &Sight<'_>) -> bool {
+        let known = || self.collector.failures.of(sight.key);
+        sight.attempt > 0 && known().is_none_or(|failing| failing.decision.attempt < sight.attempt)
+    }
+
+    /// Notes an event since the look began.
+    pub(super) fn happened(&mut self, happening: Happening) {
+        self.collector.happened(happening, self.now);
+    }
+
     /// Records an actor, and returns what its line shows. An actor is recorded before its children.
     pub(super) fn see(&mut self, sight: &Sight<'_>) -> Shown {
         self.way.go_to(sight);

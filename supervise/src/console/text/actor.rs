@@ -73,7 +73,8 @@ fn facts(out: &mut Lines, now: Time, detail: &Detail) {
     let waiting = if row.waiting == 1 { "waits" } else { "wait" };
     out.fact("Mailbox", &format!("{} {waiting}{oldest}; {room}{stash}", so_many(row.waiting, "message")));
     out.fact("Last in", &last_in(*last_handler, row));
-    out.fact("Restarts", &Count(row.restarts).to_string());
+    let next = if row.due.is_some() { " so far, and the next one is due" } else { "" };
+    out.fact("Restarts", &format!("{}{next}", Count(row.restarts)));
     if let (Some(budget), Some(supervisor)) = (row.budget, above.first()) {
         out.fact("Limit", &format!("{}. At the limit, {}.", used(budget, &supervisor.path), at_limit(budget)));
     }
