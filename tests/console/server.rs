@@ -292,10 +292,10 @@ fn con_27_one_actor_has_a_text_of_its_own() {
     let (status, text) = ask("/text/user/desk");
     assert!(status == 200 && text.contains("It decides about its children: one_for_one(max_retries"), "{text}");
     assert!(text.contains("Below it  1 actor, with 0 waiting messages") && !text.contains("failed"), "{text}");
+    let (status, text) = ask("/text/user/gone");
+    assert!(status == 404 && text.contains("If there was one and it ended without a failure,"), "{text}");
     let (status, text) = ask("/text/desk");
-    assert!(
-        status == 404 && text.contains("There is no actor at /desk.\nThe actors of the program are below /user.")
-    );
+    assert!(status == 404 && text.contains("\nThe actors of the program are below /user."));
     let (status, text) = ask("/text?user/desk");
     assert_eq!((status, &*text), (400, "/text takes no query. For one actor, ask for /text/user/NAME.\n"));
     let (status, text) = ask("/text");

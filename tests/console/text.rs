@@ -71,3 +71,17 @@ async fn con_11_a_card_says_what_became_of_the_message_that_failed(system: &Test
         assert!(text.contains(&said), "{said}\n{text}");
     }
 }
+
+/// Whoever sees ten failures must know that there were more.
+#[supervise::test]
+async fn con_27_the_text_counts_the_failures_that_it_does_not_list(system: &TestSystem) {
+    system.allow_failures();
+    let (clerk, _) = system.spawn("desk", || Desk).unwrap().seat().await.unwrap();
+    let mut watch = Console::of(system).by_hand();
+    (0..10).for_each(|_| clerk.stamp().tell().unwrap());
+    assert!(!read(system, &mut watch, 1).await.contains("in the last 15 minutes"));
+    (0..90).for_each(|_| clerk.stamp().tell().unwrap());
+    let text = read(system, &mut watch, 1).await;
+    let more = "And 90 more in the last 15 minutes. The text of an actor has its own.";
+    assert!(text.contains(more), "{text}");
+}

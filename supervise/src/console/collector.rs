@@ -123,6 +123,8 @@ pub(super) struct View {
     pub(super) more_cards: usize,
     /// The newest one last.
     pub(super) failures: Vec<(Time, Decision)>,
+    /// How many more there were within 15 minutes.
+    pub(super) more_failures: usize,
     /// The newest one last.
     pub(super) interventions: Vec<(Time, Intervened)>,
     /// Failures that ended an actor, within an hour.
@@ -383,6 +385,7 @@ impl Look<'_> {
             more_cards,
             interventions: history.interventions.iter().cloned().collect(),
             failures: history.failures.range(newest..).cloned().collect(),
+            more_failures: newest,
             ends: history.ends.iter().cloned().collect(),
             falls: history.falls.iter().cloned().collect(),
             lost_minutes: history.lost_minutes.iter().copied().collect(),

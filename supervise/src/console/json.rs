@@ -188,7 +188,8 @@ pub(super) fn json(system: &str, view: &View, listing: &Listing) -> String {
     });
     // The newest ones first.
     let end = out.share(2);
-    out.list("failures", end, view.failures.iter().rev(), failure);
+    let left_out = out.list("failures", end, view.failures.iter().rev(), failure);
+    out.numbers("more_failures", view.more_failures + left_out);
     let end = out.share(2);
     out.list("ends", end, view.ends.iter().rev(), failure);
     out.list("falls", LARGEST, view.falls.iter().rev(), fallen);

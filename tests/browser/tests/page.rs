@@ -642,6 +642,25 @@ async fn con_28_the_pages_of_a_group_are_turned_by_keyboard() {
     night.end().await;
 }
 
+/// The page shows twelve failures, counts the others, and shows them on request.
+#[tokio::test(flavor = "multi_thread")]
+async fn con_17_the_failures_that_are_not_listed_are_counted_and_shown_on_request() {
+    let night = Night::shop(30).await;
+    let hall = night.system.spawn("hall", || Hall).expect("a free name");
+    for clerk in hall.fill(100).await.expect("it answers") {
+        clerk.fail("no ink".to_owned()).tell().expect("it runs");
+    }
+    let browser = Browser::start().await;
+    browser.open(&night.address()).await;
+    browser.until("view?.more_failures >= 40 && $('older').textContent.includes(' more in 15 minutes')").await;
+    browser.until("document.querySelectorAll('#failures tr').length === 12").await;
+    assert_eq!(browser.run("return $('all-events').textContent").await, "Show 48 more");
+    browser.run("$('all-events').click()").await;
+    browser.until("document.querySelectorAll('#failures tr').length === 60 && $('all-events').hidden").await;
+    browser.end().await;
+    night.end().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn con_28_texts_have_contrast_and_a_phone_needs_no_sideways_scroll() {
     let night = Night::shop(30).await;
