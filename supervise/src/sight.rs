@@ -38,7 +38,7 @@ pub(super) struct Sight<'a> {
     /// `None`: something may refuse its restart, or that is not known.
     pub(super) endless: Option<Endless>,
     pub(super) due: Option<Time>,
-    /// Whether it may get a message again that made it fail.
+    /// Whether it has restarted and may get a message again that made it fail.
     pub(super) may_repeat: bool,
 }
 
@@ -190,7 +190,8 @@ impl<'a> Sight<'a> {
             budget,
             endless,
             due: glimpse.due(),
-            may_repeat: glimpse.may_repeat(),
+            // Only the cards of actors that have restarted tell of it.
+            may_repeat: glimpse.restarts() > 0 && glimpse.may_repeat(),
         }
     }
 
