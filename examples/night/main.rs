@@ -2,10 +2,9 @@
 //!
 //! ```text
 //! cargo run --release --example night --features console
-//! curl -s http://127.0.0.1:6670/text
 //! ```
 //!
-//! `--help` lists the options. With `--operator`, it also prints the address of a page that may restart and stop actors: whoever has
+//! It prints the address of the page, and that of the same as text. `--help` lists the options. With `--operator`, it also prints the address of a page that may restart and stop actors: whoever has
 //! this address may do so. The log goes to stderr. The gateway is refused, a connection hangs with orders waiting behind it, the mail is
 //! near its limit, the audit falls behind, and the reports have stopped.
 
@@ -64,7 +63,7 @@ async fn run(values: Values, has_operator: bool) -> Result<(), Box<dyn Error>> {
     let console = if has_operator { console.allow_actions(Token::random()) } else { console };
     let console = console.serve(SocketAddr::from((Ipv4Addr::LOCALHOST, values.get("--port"))))?;
     if let Some(address) = console.local_addr() {
-        println!("http://{address} to read");
+        println!("http://{address} to read, or as text: curl -s http://{address}/text");
     }
     if let Some(address) = console.operator_url() {
         println!("{address} for an operator");

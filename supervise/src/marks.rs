@@ -41,10 +41,10 @@ pub(super) struct Mark {
     arrivals: Arrivals,
 }
 
-/// How long something took: at least the first, at most the second.
+/// How old a message is: about the first, at most the second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Age {
-    pub(super) at_least: Time,
+    pub(super) about: Time,
     pub(super) at_most: Time,
 }
 
@@ -83,7 +83,8 @@ impl Mark {
     /// How old the oldest waiting message is.
     pub(super) fn oldest(&self, now: Time) -> Option<Age> {
         let first = self.arrivals.0.front()?;
-        Some(Age { at_least: now.saturating_sub(first.seen), at_most: now.saturating_sub(first.not_before) })
+        let about = first.about(self.handled.wrapping_add(1));
+        Some(Age { about: now.saturating_sub(about), at_most: now.saturating_sub(first.not_before) })
     }
 }
 
@@ -91,13 +92,29 @@ impl Mark {
 #[derive(Debug, Clone, Default)]
 struct Arrivals(VecDeque<Arrival>);
 
+/// The messages that one look found to be new, or several looks.
 #[derive(Debug, Clone, Copy)]
 struct Arrival {
-    /// The last message that arrived, counted as `pushed` counts.
+    /// The last message of those that arrived before, and the last of these, counted as `pushed` counts. They are the same if nothing waited
+    /// before these came.
+    before: u32,
     last: u32,
     /// The look before the one that first saw these messages.
     not_before: Time,
     seen: Time,
+}
+
+impl Arrival {
+    /// When one of these messages arrived. They are taken to have come evenly, so that the age of the oldest message does not jump when the last
+    /// message of one look has been taken. Nothing waited before the first messages in a mailbox, so that these may be as new as the look.
+    fn about(&self, number: u32) -> Time {
+        let all = self.last.wrapping_sub(self.before);
+        let later = self.last.wrapping_sub(number);
+        if later >= all {
+            return self.seen;
+        }
+        self.seen.saturating_sub(self.seen.saturating_sub(self.not_before) * later / all)
+    }
 }
 
 impl Arrivals {
@@ -105,8 +122,9 @@ impl Arrivals {
         while self.0.front().is_some_and(|first| !is_after(first.last, handled)) {
             self.0.pop_front();
         }
-        if is_after(pushed, handled) && self.0.back().is_none_or(|last| is_after(pushed, last.last)) {
-            self.0.push_back(Arrival { last: pushed, not_before: before, seen: now });
+        let last = self.0.back().map_or(pushed, |arrival| arrival.last);
+        if is_after(pushed, handled) && (self.0.is_empty() || is_after(pushed, last)) {
+            self.0.push_back(Arrival { before: last, last: pushed, not_before: before, seen: now });
         }
         if self.0.len() > most {
             self.join_pairs();
@@ -119,7 +137,7 @@ impl Arrivals {
         joined.extend(self.0.pop_front());
         while let Some(first) = self.0.pop_front() {
             joined.push_back(match self.0.pop_front() {
-                Some(second) => Arrival { not_before: first.not_before, ..second },
+                Some(second) => Arrival { before: first.before, not_before: first.not_before, ..second },
                 None => first,
             });
         }

@@ -38,6 +38,8 @@ pub(super) struct Sight<'a> {
     /// `None`: something may refuse its restart, or that is not known.
     pub(super) endless: Option<Endless>,
     pub(super) due: Option<Time>,
+    /// Whether it has restarted and may get a message again that made it fail.
+    pub(super) may_repeat: bool,
 }
 
 /// Set if its supervisor's strategy and rules declare nothing that refuses a restart.
@@ -125,10 +127,14 @@ pub(super) struct Budget {
     pub(super) slides: bool,
 }
 
+/// Whether at most one restart of two or more is left.
+pub(super) fn is_near(used: u32, of: u32) -> bool {
+    of >= 2 && used + 1 >= of
+}
+
 impl Budget {
-    /// Whether at most one restart of two or more is left.
     pub(super) fn is_near(self) -> bool {
-        self.of >= 2 && self.used + 1 >= self.of
+        is_near(self.used, self.of)
     }
 
     fn of(standing: Standing, limit: Limit, strategy: &Strategy, rule: Option<&'static str>) -> Self {
@@ -184,6 +190,8 @@ impl<'a> Sight<'a> {
             budget,
             endless,
             due: glimpse.due(),
+            // Only the cards of actors that have restarted tell of it.
+            may_repeat: glimpse.restarts() > 0 && glimpse.may_repeat(),
         }
     }
 

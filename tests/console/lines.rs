@@ -53,6 +53,18 @@ impl Desk {
     }
 }
 
+#[actor]
+#[supervise(one_for_one(max_retries = 2, within = "60s"), on(NoInk) = Restart)]
+struct Booth;
+
+#[actor]
+impl Booth {
+    #[handler]
+    fn seat(&mut self, ctx: &mut Context<Self>) -> Result<ClerkRef, SpawnError> {
+        ctx.spawn("clerk", || Clerk)
+    }
+}
+
 /// Takes this many looks, one each second.
 async fn looks(system: &TestSystem, watch: &mut Watch, many: u32) {
     for _ in 0..many {
@@ -125,14 +137,18 @@ async fn con_12_who_is_near_its_limit_has_a_line_that_says_who_goes_then(system:
     assert_eq!(warnings.len(), 1, "{warnings:?}");
     for part in [
         "clerk is near its limit. 1 of 2 restarts in 1 min used",
-        "One restart is left; after that, one more failure makes /user/desk fail, and /user decides.",
+        "One restart is left. The failure after it makes /user/desk fail, and /user decides.",
         "The count starts anew in 59 s.",
     ] {
         assert!(warnings[0].contains(part), "{part}: {}", warnings[0]);
     }
     looks(system, &mut watch, 60).await;
     assert_eq!(said(log.warnings()).len(), 1);
-    assert!(said(log.at(tracing::Level::INFO)).iter().any(|line| line.contains("no longer near its limit")));
+    assert!(
+        said(log.at(tracing::Level::INFO))
+            .iter()
+            .any(|line| line.contains("clerk no longer fails often enough to reach its limit, after 1 min"))
+    );
 }
 
 /// CON-12: even without a console, the line of a failure says if the limit grants no further restart. Rule 10.2.
@@ -247,9 +263,55 @@ async fn con_15_a_branch_that_stays_down_is_said_again(system: &TestSystem) {
     looks(system, &mut watch, 7 * 60).await;
     let warnings = said(log.warnings());
     assert_eq!(warnings.len(), 2, "{warnings:?}");
-    assert!(warnings[1].contains("clerk is still down after 6 min. It failed in `stamp`."), "{}", warnings[1]);
+    // No line said before that it is down.
+    assert!(warnings[1].contains("clerk has been down for 6 min. It failed in `stamp`."), "{}", warnings[1]);
+    assert!(warnings[1].contains("not_well=0 down=1"), "{}", warnings[1]);
     looks(system, &mut watch, 10 * 60).await;
     assert!(said(log.at(tracing::Level::INFO)).is_empty(), "{:?}", log.all());
+}
+
+/// CON-12: an actor that stopped at its limit has not recovered.
+#[supervise::test]
+async fn con_12_who_stopped_at_its_limit_is_not_said_to_be_well_again(system: &TestSystem) {
+    let log = Log::open();
+    system.allow_failures();
+    system.allow_dead_letters();
+    let clerk = system.spawn("booth", || Booth).unwrap().seat().await.unwrap();
+    let mut watch = Console::of(system).by_hand();
+    clerk.stamp().tell().unwrap();
+    looks(system, &mut watch, 5).await;
+    (0..2).for_each(|_| clerk.stamp().tell().unwrap());
+    looks(system, &mut watch, 5).await;
+    let infos = said(log.at(tracing::Level::INFO));
+    assert_eq!(infos.len(), 1, "{infos:?}");
+    assert!(
+        infos[0].contains("clerk was ended by a failure, after it had been near its limit for 5 s"),
+        "{infos:?}"
+    );
+}
+
+/// "Still" refers to a line about the same actor.
+#[supervise::test]
+async fn con_06_another_actor_with_the_same_problem_is_not_still_stuck(system: &TestSystem) {
+    let log = Log::open();
+    let mut watch = Console::of(system).by_hand();
+    let mut until = Vec::new();
+    let mut think = |clerk: &ClerkRef| {
+        let (done, wait) = oneshot::channel();
+        clerk.think(wait).tell().unwrap();
+        until.push(done);
+    };
+    let first = system.spawn("first", || Clerk).unwrap();
+    (0..2).for_each(|_| think(&first));
+    looks(system, &mut watch, 60).await;
+    // More messages wait for this one, so the card tells of it.
+    let second = system.spawn("second", || Clerk).unwrap();
+    (0..20).for_each(|_| think(&second));
+    looks(system, &mut watch, 120).await;
+    let warnings = said(log.warnings());
+    assert_eq!(warnings.len(), 2, "{warnings:?}");
+    assert!(warnings[0].contains("first has been stuck for 5 s."), "{}", warnings[0]);
+    assert!(warnings[1].contains("second (with 1 like it) has been stuck for 1 min 5 s."), "{}", warnings[1]);
 }
 
 /// CON-24: the lines have no text of an error.

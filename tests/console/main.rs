@@ -1,4 +1,4 @@
-//! Attacks on the console's server and on its actions, over real sockets, and the rules that it marks. Rules 22.4, 22.5, 22.7 and 22.10.
+//! Attacks on the console's server and on its actions, over real sockets, the rules that it marks, and what its text says. Rules 22.4, 22.5, 22.7 and 22.10.
 
 mod actions;
 mod client;
@@ -8,3 +8,4 @@ mod lines;
 mod log;
 mod rules;
 mod server;
+mod text;

@@ -84,6 +84,7 @@ struct TypeDescription {
     child_types: &'static [ActorType],
     handlers: &'static [&'static str],
     at_drain: Option<fn() -> Visit>,
+    repeats: bool,
 }
 
 const fn supervisor_of<A: Supervisor>() -> TypeDescription {
@@ -98,6 +99,7 @@ const fn supervisor_of<A: Supervisor>() -> TypeDescription {
         child_types: A::CHILD_TYPES,
         handlers: &[],
         at_drain: None,
+        repeats: false,
     }
 }
 
@@ -106,7 +108,24 @@ fn describe<A: Supervisor>() -> &'static TypeDescription {
 }
 
 fn describe_running<A: Actor>() -> &'static TypeDescription {
-    const { &TypeDescription { handlers: A::HANDLERS, at_drain: A::AT_DRAIN, ..supervisor_of::<A>() } }
+    const {
+        &TypeDescription {
+            handlers: A::HANDLERS,
+            at_drain: A::AT_DRAIN,
+            repeats: A::REDELIVERS || is_durable::<A>(),
+            ..supervisor_of::<A>()
+        }
+    }
+}
+
+#[cfg(feature = "durable")]
+const fn is_durable<A: Actor>() -> bool {
+    A::DURABLE.is_some()
+}
+
+#[cfg(not(feature = "durable"))]
+const fn is_durable<A: Actor>() -> bool {
+    false
 }
 
 impl ActorType {
@@ -169,6 +188,11 @@ impl ActorDescription {
 
     pub(crate) fn handlers(&self) -> &'static [&'static str] {
         self.of.description().handlers
+    }
+
+    /// Whether a message that fails may be delivered again.
+    pub(crate) fn repeats(&self) -> bool {
+        self.of.description().repeats
     }
 
     /// What the actor does at the end of a drain, if it does not just stop.

@@ -103,6 +103,12 @@ impl Glimpse {
         self.actor.0.time_next();
     }
 
+    /// Whether it may get a message again that made it fail: a handler says `redeliver`, or the mailbox is durable
+    /// (rule [4.8](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-4.8)).
+    pub fn may_repeat(&self) -> bool {
+        self.actor.core().description().repeats()
+    }
+
     /// How many messages are in its stash. Known with the feature `observe` or `timing`; otherwise 0.
     pub fn stashed(&self) -> usize {
         self.actor.core().stashed()

@@ -9,7 +9,7 @@ use supervise_core::NodeState;
 use super::cards::Kind;
 use super::failing::Failing;
 use super::marks::Mark;
-use super::sight::{Counts, Sight, Time};
+use super::sight::{Budget, Counts, Sight, Time};
 use super::waits::Waits;
 
 /// An actor is stuck if it waits in the same message for this long and other messages wait.
@@ -89,10 +89,11 @@ pub(super) fn ailments(
     found
 }
 
-/// Whether at most one restart is left, unless the actor fails too rarely to reach its limit. If the failures of others use up the limit
-/// too, only the actors that have failed themselves within its window are near it.
+/// Whether at most one restart is left, or was when it last failed often, unless the actor fails too rarely to reach its limit. If the failures of
+/// others use up the limit too, only the actors that have failed themselves within its window are near it.
 pub(super) fn is_near_limit(sight: &Sight<'_>, failing: Option<&Failing>, now: Time) -> bool {
-    let Some(budget) = sight.budget.filter(|budget| budget.is_near()) else { return false };
+    let stays = |budget: Budget| failing.is_some_and(|failing| failing.stays_near(budget, now));
+    let Some(budget) = sight.budget.filter(|&budget| budget.is_near() || stays(budget)) else { return false };
     if budget.counts == Counts::Own {
         return failing.is_none_or(|failing| failing.may_reach(budget, sight));
     }
@@ -105,5 +106,5 @@ fn falls_behind(sight: &Sight<'_>, mark: &Mark, now: Time) -> bool {
     let grows = sight.waiting >= bound.max(1) && mark.grew >= GROWS;
     let is_full = sight.capacity.is_some_and(|capacity| sight.waiting >= capacity && capacity >= 2);
     let full = is_full && mark.message_since.is_some_and(|since| now.saturating_sub(since) >= STUCK);
-    grows || full || mark.oldest(now).is_some_and(|age| age.at_least >= LONG_WAIT)
+    grows || full || mark.oldest(now).is_some_and(|age| age.about >= LONG_WAIT)
 }

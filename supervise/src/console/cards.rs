@@ -263,7 +263,7 @@ impl Hand {
             path.clone_into(&mut card.path);
             card.near_limit = kind == Kind::RestartLoop && is_near_limit(sight, known.failing, known.now);
             let fails = matches!(kind, Kind::RestartLoop | Kind::NearLimit);
-            card.goes = sight.budget.filter(|_| fails).map(|budget| Goes {
+            card.goes = sight.budget.filter(|_| fails && !was_nearer(sight, known)).map(|budget| Goes {
                 key: sight.key,
                 supervisor: known.above,
                 path: path.to_owned(),
@@ -343,6 +343,12 @@ pub(super) struct Known<'a> {
     pub(super) now: Time,
 }
 
+/// Whether an actor counts as near its limit only because it was near it before its last failures.
+fn was_nearer(sight: &Sight<'_>, known: &Known<'_>) -> bool {
+    let stays = |budget| known.failing.is_some_and(|failing| failing.stays_near(budget, known.now));
+    sight.budget.is_some_and(|budget| !budget.is_near() && stays(budget))
+}
+
 /// How many messages it holds up, or how often it happened.
 fn weight(kind: Kind, sight: &Sight<'_>, known: &Known<'_>) -> u64 {
     match kind {
@@ -369,7 +375,7 @@ fn since(kind: Kind, known: &Known<'_>) -> Option<Time> {
         Kind::SlowStart | Kind::SlowEnd => Some(mark?.state_since),
         Kind::FallingBehind => known.behind_since,
         Kind::RestartLoop => Some(failing?.first),
-        Kind::NearLimit => Some(failing?.last),
+        Kind::NearLimit => failing.map(|failing| failing.near.unwrap_or(failing.last)),
         Kind::Deadlock | Kind::BranchDown | Kind::MessagesLost | Kind::ShortOfThreads => None,
     }
 }

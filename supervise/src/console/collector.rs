@@ -123,6 +123,8 @@ pub(super) struct View {
     pub(super) more_cards: usize,
     /// The newest one last.
     pub(super) failures: Vec<(Time, Decision)>,
+    /// How many more there were within 15 minutes.
+    pub(super) more_failures: usize,
     /// The newest one last.
     pub(super) interventions: Vec<(Time, Intervened)>,
     /// Failures that ended an actor, within an hour.
@@ -199,6 +201,17 @@ impl Collector {
 }
 
 impl Look<'_> {
+    /// Whether this actor has failed more often than the events so far tell.
+    pub(super) fn lags(&self, sight: &Sight<'_>) -> bool {
+        let known = || self.collector.failures.of(sight.key);
+        sight.attempt > 0 && known().is_none_or(|failing| failing.decision.attempt < sight.attempt)
+    }
+
+    /// Notes an event since the look began.
+    pub(super) fn happened(&mut self, happening: Happening) {
+        self.collector.happened(happening, self.now);
+    }
+
     /// Records an actor, and returns what its line shows. An actor is recorded before its children.
     pub(super) fn see(&mut self, sight: &Sight<'_>) -> Shown {
         self.way.go_to(sight);
@@ -209,6 +222,9 @@ impl Look<'_> {
         let now = *now;
         let peeked = if self.is_glance { marks.peek(sight, now) } else { None };
         let mark = if self.is_glance { peeked.as_ref() } else { marks.see(sight, now) };
+        if !self.is_glance {
+            failures.forget_near(sight, now);
+        }
         let failing = failures.of(sight.key);
         let ailments = ailments(sight, mark, failing, waits, now);
         let kind = ailments.worst;
@@ -216,13 +232,13 @@ impl Look<'_> {
         let long = mark.map(|mark| mark.message_since.unwrap_or(mark.state_since));
         self.longest = self.longest.max(oldest.map(|age| age.at_most));
         if let Some(since) = long.filter(|since| now.saturating_sub(*since) >= LINK) {
-            let arrived = oldest.map(|age| now.saturating_sub(age.at_least));
+            let arrived = oldest.map(|age| now.saturating_sub(age.about));
             self.waits.note(sight.key, || Link::of(sight, self.way.path(), since, arrived));
         }
         // An idle actor waits for nobody, and most actors are idle.
         let waits_for = mark.and_then(|_| waits.targets(sight.key).next()).map(|(_, link)| Arc::clone(&link.path));
         let behind_since = ailments.has(Kind::FallingBehind).then(|| {
-            let arrived = now.saturating_sub(oldest.map_or(Time::ZERO, |age| age.at_least));
+            let arrived = now.saturating_sub(oldest.map_or(Time::ZERO, |age| age.about));
             self.backlogs.note(backlogs, sight, self.way.path(), arrived, waits_for.as_ref())
         });
         let shown = Shown {
@@ -231,7 +247,7 @@ impl Look<'_> {
                 Some(Kind::SlowStart | Kind::SlowEnd) => mark.map(|mark| mark.state_since),
                 _ => long,
             },
-            oldest: oldest.map(|age| age.at_least),
+            oldest: oldest.map(|age| age.about),
             waits_for,
         };
         let is_root = shown.waits_for.is_none();
@@ -369,6 +385,7 @@ impl Look<'_> {
             more_cards,
             interventions: history.interventions.iter().cloned().collect(),
             failures: history.failures.range(newest..).cloned().collect(),
+            more_failures: newest,
             ends: history.ends.iter().cloned().collect(),
             falls: history.falls.iter().cloned().collect(),
             lost_minutes: history.lost_minutes.iter().copied().collect(),

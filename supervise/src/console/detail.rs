@@ -25,7 +25,21 @@ pub(super) struct Policy {
     pub(super) rules: Vec<String>,
 }
 
+/// How many rules of a supervisor farther above are shown: the first ones and the last one.
+const BRIEF: usize = 4;
+
 impl Policy {
+    /// The rules, without some of those between the first ones and the last one if there are many.
+    pub(super) fn brief(&self) -> Vec<&str> {
+        let rules = self.rules.iter().map(String::as_str);
+        let all = self.rules.len();
+        if all <= BRIEF {
+            return rules.collect();
+        }
+        let (first, last) = (rules.clone().take(BRIEF - 1), rules.skip(all - 1));
+        first.chain(std::iter::once("…")).chain(last).collect()
+    }
+
     fn of(glimpse: &Glimpse) -> Self {
         let (strategy, rules) = glimpse.policy();
         Self { strategy, rules }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use supervise_core::Outcome;
 
-use super::sight::{Budget, Counts, Decision, Sight, Time};
+use super::sight::{Budget, Counts, Decision, Sight, Time, is_near};
 
 /// How many actors have their failures counted.
 const MOST: usize = 4_096;
@@ -24,6 +24,8 @@ pub(super) struct Failing {
     pub(super) first: Time,
     pub(super) last: Time,
     pub(super) decision: Decision,
+    /// The failure that brought it near its limit, unless it has not failed for a window of the limit since then.
+    pub(super) near: Option<Time>,
     /// The times of the last failures.
     recent: VecDeque<Time>,
     /// The number of its last failure, among those of all actors.
@@ -62,6 +64,12 @@ impl Failing {
         is_in_time || fits
     }
 
+    /// Whether it was near its limit and has failed again within the limit's window since then. So an actor that keeps failing does not seem to be
+    /// well each time the count starts anew.
+    pub(super) fn stays_near(&self, budget: Budget, now: Time) -> bool {
+        self.near.is_some() && budget.within.is_some_and(|within| now.saturating_sub(self.last) <= within)
+    }
+
     /// Whether it restarts again and again.
     pub(super) fn is_loop(&self, waits_for_restart: bool, now: Time) -> bool {
         let restarts = matches!(self.decision.outcome, Outcome::Restarting { .. } | Outcome::AlreadyAnswered);
@@ -83,6 +91,7 @@ pub(super) struct Failures {
 impl Failures {
     pub(super) fn note(&mut self, decision: Decision, now: Time) {
         let key = decision.key;
+        let near = decision.used.filter(|&(used, of)| is_near(used, of)).map(|_| now);
         self.number += 1;
         self.order.insert(self.number, key);
         if let Some(known) = self.of.get_mut(&key) {
@@ -93,6 +102,7 @@ impl Failures {
             known.number = self.number;
             known.failures += 1;
             known.last = now;
+            known.near = known.near.or(near);
             known.decision = decision;
             if known.recent.len() == LOOP {
                 known.recent.pop_front();
@@ -101,11 +111,23 @@ impl Failures {
             return;
         }
         let (recent, number) = (VecDeque::from([now]), self.number);
-        self.of.insert(key, Failing { failures: 1, first: now, last: now, decision, recent, number });
+        self.of.insert(key, Failing { failures: 1, first: now, last: now, decision, near, recent, number });
         if self.order.len() > MOST
             && let Some((_, longest_ago)) = self.order.pop_first()
         {
             self.of.remove(&longest_ago);
+        }
+    }
+
+    /// Forgets that an actor was near its limit, if that is over.
+    pub(super) fn forget_near(&mut self, sight: &Sight<'_>, now: Time) {
+        let Some(budget) = sight.budget else { return };
+        if let Some(known) = self.of.get_mut(&sight.key)
+            && known.near.is_some()
+            && !budget.is_near()
+            && !known.stays_near(budget, now)
+        {
+            known.near = None;
         }
     }
 

@@ -188,7 +188,8 @@ pub(super) fn json(system: &str, view: &View, listing: &Listing) -> String {
     });
     // The newest ones first.
     let end = out.share(2);
-    out.list("failures", end, view.failures.iter().rev(), failure);
+    let left_out = out.list("failures", end, view.failures.iter().rev(), failure);
+    out.numbers("more_failures", view.more_failures + left_out);
     let end = out.share(2);
     out.list("ends", end, view.ends.iter().rev(), failure);
     out.list("falls", LARGEST, view.falls.iter().rev(), fallen);
@@ -330,14 +331,16 @@ fn chosen(out: &mut Writer, detail: &Detail) {
     out.list("above", end, detail.above.iter().enumerate(), |out, (at, above)| {
         out.open('{');
         out.texts("path", &above.path);
-        // Of the supervisors farther above, only the last rule is shown.
-        let first = if at == 0 { 0 } else { above.decides.rules.len().saturating_sub(1) };
-        policy(out, &above.decides, first);
+        if at == 0 {
+            policy(out, &above.decides);
+        } else {
+            policy_of(out, &above.decides, above.decides.brief());
+        }
         out.close('}');
     });
     out.key("decides");
     out.open('{');
-    policy(out, &detail.decides, 0);
+    policy(out, &detail.decides);
     out.close('}');
     if let Some(matched) = detail.matched {
         out.numbers("matched", matched);
@@ -350,11 +353,15 @@ fn chosen(out: &mut Writer, detail: &Detail) {
     out.close('}');
 }
 
-/// How an actor supervises, with the rules from `first` on.
-fn policy(out: &mut Writer, policy: &Policy, first: usize) {
+/// How an actor supervises.
+fn policy(out: &mut Writer, policy: &Policy) {
+    policy_of(out, policy, policy.rules.iter().take(RULES));
+}
+
+fn policy_of<T: Display>(out: &mut Writer, policy: &Policy, rules: impl IntoIterator<Item = T>) {
     out.texts("strategy", &policy.strategy);
     let end = out.room(TABLE);
-    out.list("rules", end, policy.rules.iter().skip(first).take(RULES), Writer::text);
+    out.list("rules", end, rules, Writer::text);
 }
 
 fn waits(out: &mut Writer, away: usize, Waiting { path, handler, since }: &Waiting) {

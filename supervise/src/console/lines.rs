@@ -51,20 +51,10 @@ struct Told {
 /// A line of the log.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Line<'a> {
-    /// The problem has lasted for `lasts`. `again`: there was a line about it.
-    Is {
-        kind: Kind,
-        path: &'a str,
-        actors: usize,
-        says: String,
-        lasts: Duration,
-        again: bool,
-    },
-    Over {
-        kind: Kind,
-        path: String,
-        after: Duration,
-    },
+    /// The problem has lasted for `lasts`. `again`: there was a line about it and this actor.
+    Is { kind: Kind, path: &'a str, actors: usize, says: String, lasts: Duration, again: bool },
+    /// `has_ended`: a failure has ended the actor in the meantime.
+    Over { kind: Kind, path: String, after: Duration, has_ended: bool },
 }
 
 impl Lines {
@@ -81,30 +71,33 @@ impl Lines {
                     continue;
                 }
                 let after = now.saturating_sub(told.since);
-                lines.push(Line::Over { kind: told.kind, path: told.path.clone(), after });
+                let has_ended = view.ends.iter().any(|(at, end)| *at >= told.since && end.child == told.path);
+                lines.push(Line::Over { kind: told.kind, path: told.path.clone(), after, has_ended });
             }
         }
         self.0.retain(|told| told.is_on || now.saturating_sub(told.at) < QUIET);
         for card in cards {
             let Card { kind, path, actors, .. } = card;
             let has_room = self.0.len() < MOST;
-            let (since, again) = match self.0.iter_mut().find(|told| told.is_about(card)) {
+            let (since, of_same) = match self.0.iter_mut().find(|told| told.is_about(card)) {
                 Some(told) if told.is_on && now.saturating_sub(told.at) >= told.next => {
                     (told.at, told.next) = (now, (told.next * 2).min(LONGEST));
+                    let of_same = told.path == *path;
                     path.clone_into(&mut told.path);
-                    (told.since, true)
+                    (if of_same { told.since } else { card.since.unwrap_or(told.since) }, Some(of_same))
                 }
                 None if has_room => {
                     let (subject, path) = (card.subject.clone(), path.clone());
                     let (since, at, next) = (card.since.unwrap_or(now), now, REMIND);
                     self.0.push(Told { kind: *kind, subject, path, since, at, next, is_on: true });
-                    (since, false)
+                    (since, None)
                 }
                 _ => continue,
             };
-            if !again && begins_elsewhere(*kind) {
+            if of_same.is_none() && begins_elsewhere(*kind) {
                 continue;
             }
+            let again = of_same == Some(true) && !begins_elsewhere(*kind);
             let lasts = now.saturating_sub(since);
             lines.push(Line::Is { kind: *kind, path, actors: *actors, says: card.tell(now), lasts, again });
         }
@@ -126,6 +119,7 @@ fn begins_elsewhere(kind: Kind) -> bool {
 /// Writes a line, with the actors that are not well. Contains the panic of a subscriber.
 pub(super) fn say(system: &str, view: &View, line: &Line<'_>) {
     let not_well = view.ill;
+    let down = (view.down > 0).then_some(view.down);
     // A text rather than a `Display`, so that the log quotes it: it contains spaces.
     let who = (not_well > 0).then(|| unwell(view));
     let who = who.as_deref();
@@ -137,16 +131,19 @@ pub(super) fn say(system: &str, view: &View, line: &Line<'_>) {
                 more => format!(" (with {} like it)", count(more - 1)),
             };
             warn!(
-                target: TARGET, actor = %Full(system, path), kind, not_well, who,
+                target: TARGET, actor = %Full(system, path), kind, not_well, down, who,
                 "{whom}{others} {problem}. {says}"
             );
         }
-        Line::Over { kind, path, after } => {
-            let (whom, end, kind) = (whom(*kind, path), end(*kind), kind.word());
-            info!(
-                target: TARGET, actor = %Full(system, path), kind, not_well, who,
-                "{whom} {end}, after {}", Span(*after)
-            );
+        Line::Over { kind, path, after, has_ended } => {
+            let (whom, after) = (whom(*kind, path), Span(*after));
+            let end = if *has_ended {
+                format!("was ended by a failure, after it had been {} for {after}", state(*kind))
+            } else {
+                format!("{}, after {after}", end(*kind))
+            };
+            let kind = kind.word();
+            info!(target: TARGET, actor = %Full(system, path), kind, not_well, down, who, "{whom} {end}");
         }
     };
     _ = catch_unwind(AssertUnwindSafe(say));
@@ -174,7 +171,16 @@ fn whom(kind: Kind, path: &str) -> &str {
 /// What is wrong with an actor, and for how long: `has been stuck for 10 s`, `is still stuck after 4 min`. What has just begun is said without
 /// a duration.
 fn problem(kind: Kind, lasts: Duration, again: bool) -> String {
-    let is = match kind {
+    let is = state(kind);
+    match (again, lasts) {
+        (true, lasts) => format!("is still {is} after {}", Span(lasts)),
+        (false, lasts) if lasts < JUST_NOW => format!("is {is}"),
+        (false, lasts) => format!("has been {is} for {}", Span(lasts)),
+    }
+}
+
+fn state(kind: Kind) -> &'static str {
+    match kind {
         Kind::Deadlock => "in a deadlock",
         Kind::BlocksThread => "blocking a thread",
         Kind::Stuck => "stuck",
@@ -186,11 +192,6 @@ fn problem(kind: Kind, lasts: Duration, again: bool) -> String {
         Kind::ShortOfThreads => "short of threads",
         Kind::MessagesLost => "losing messages",
         Kind::BranchDown => "down",
-    };
-    match (again, lasts) {
-        (true, lasts) => format!("is still {is} after {}", Span(lasts)),
-        (false, lasts) if lasts < JUST_NOW => format!("is {is}"),
-        (false, lasts) => format!("has been {is} for {}", Span(lasts)),
     }
 }
 
@@ -203,7 +204,8 @@ fn end(kind: Kind) -> &'static str {
         Kind::FallingBehind => "no longer falls behind",
         Kind::SlowStart => "is no longer starting",
         Kind::SlowEnd => "is no longer stopping",
-        Kind::NearLimit => "is no longer near its limit",
+        // It may still fail.
+        Kind::NearLimit => "no longer fails often enough to reach its limit",
         Kind::RestartLoop => "is no longer in a restart loop",
         Kind::ShortOfThreads => "is no longer short of threads",
         Kind::MessagesLost => "no longer loses messages",

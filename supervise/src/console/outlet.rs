@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
+use super::cards::{Card, Kind};
 use super::collector::View;
 use super::json::json;
 use super::rows::Listing;
@@ -37,11 +38,13 @@ impl Page {
     }
 }
 
-/// Where to read about one actor: the one that needs attention most. An address that is longer than a line is left out.
+/// Where to read about one actor: the one that needs attention most, of those that have not ended. An address that is longer than a line is left
+/// out.
 fn one_actor(view: &View) -> String {
-    let worst = view.cards.first().map_or("/user", |card| &*card.path);
-    let line = format!("One actor: /text{}", encoded(worst));
-    if line.len() > COLUMNS { String::new() } else { format!("\n{line}\n") }
+    let runs = |card: &&Card| !matches!(card.kind, Kind::BranchDown | Kind::MessagesLost | Kind::ShortOfThreads);
+    let worst = view.cards.iter().find(runs).map_or("/user", |card| &*card.path);
+    let line = format!("For one actor, add its path: …/text{}", encoded(worst));
+    if line.chars().count() > COLUMNS { String::new() } else { format!("\n{line}\n") }
 }
 
 /// What an outlet has for its readers.
@@ -204,30 +207,31 @@ impl Readers {
 
 #[cfg(test)]
 mod tests {
-    use super::super::cards::{Card, Kind};
     use super::*;
 
     /// Rule 22.4: no line has more than 80 columns, and an address cannot be wrapped.
     #[test]
     fn con_27_an_address_that_is_longer_than_a_line_is_left_out() {
-        let said = |path: &str| {
-            let card = Card {
-                kind: Kind::Stuck,
-                actors: 1,
-                path: path.to_owned(),
-                actor_type: String::new(),
-                subject: String::new(),
-                since: None,
-                says: String::new(),
-                moments: Vec::new(),
-                cause: None,
-                weight: 0,
-                near_limit: false,
-                goes: None,
-            };
-            one_actor(&View { cards: vec![card], ..View::default() })
+        let card = |kind, path: &str| Card {
+            kind,
+            actors: 1,
+            path: path.to_owned(),
+            actor_type: String::new(),
+            subject: String::new(),
+            since: None,
+            says: String::new(),
+            moments: Vec::new(),
+            cause: None,
+            weight: 0,
+            near_limit: false,
+            goes: None,
         };
-        assert_eq!(said("/user/ä"), "\nOne actor: /text/user/%C3%A4\n");
+        let said = |path: &str| {
+            // The first one has ended.
+            let cards = vec![card(Kind::BranchDown, "/user/reports"), card(Kind::Stuck, path)];
+            one_actor(&View { cards, ..View::default() })
+        };
+        assert_eq!(said("/user/ä"), "\nFor one actor, add its path: …/text/user/%C3%A4\n");
         assert_eq!(said(&format!("/user/{}", "ä".repeat(10))), "");
     }
 }

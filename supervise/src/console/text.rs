@@ -55,6 +55,10 @@ pub(super) fn text(system: &str, view: &View, age: Duration) -> String {
         out.fill("  ", "      ", &format!("{}: {}", backlog.path, backlog.tell(view.now)));
     }
     failures(&mut out, LAST, view, &view.failures, None);
+    if let Some(more) = (view.failures.len() + view.more_failures).checked_sub(FAILURES).filter(|more| *more > 0) {
+        let more = count(more);
+        out.fill("  ", "", &format!("And {more} more in the last 15 minutes. The text of an actor has its own."));
+    }
     failures(&mut out, ENDED, view, &view.ends, None);
     if let Some(more) = view.ends.len().checked_sub(FAILURES).filter(|more| *more > 0) {
         out.fill("  ", "", &format!("And {} more.", count(more)));

@@ -62,7 +62,7 @@ impl Watch {
         self.collector.beat(self.pulse.beat(self.system.runtime()), self.system.uptime());
         let began = Began::now();
         let look = self.collector.look(self.system.uptime(), listings);
-        let (view, runs) = walk(&self.system, look);
+        let (view, runs) = walk(&self.system, look, &mut self.events, self.texts);
         self.view = seen(view, began);
         #[cfg(feature = "tracing")]
         if runs {
@@ -79,7 +79,7 @@ impl Watch {
         self.read_events();
         let began = Began::now();
         let glance = self.collector.glance(self.system.uptime(), listings);
-        let (view, _) = walk(&self.system, glance);
+        let (view, _) = walk(&self.system, glance, &mut self.events, self.texts);
         seen(view, began)
     }
 
@@ -97,10 +97,7 @@ impl Watch {
     }
 
     pub(super) fn happened(&mut self, event: Event) {
-        if let Some(mut happening) = Happening::of(&event) {
-            if let (Happening::Failed(decision), false) = (&mut happening, self.texts) {
-                decision.text.clear();
-            }
+        if let Some(happening) = happening(&event, self.texts) {
             self.collector.happened(happening, self.system.uptime());
         }
     }
@@ -122,6 +119,14 @@ impl fmt::Debug for Watch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Watch").field("system", &self.system).finish_non_exhaustive()
     }
+}
+
+fn happening(event: &Event, texts: bool) -> Option<Happening> {
+    let mut happening = Happening::of(event)?;
+    if let (Happening::Failed(decision), false) = (&mut happening, texts) {
+        decision.text.clear();
+    }
+    Some(happening)
 }
 
 /// When a look began.
@@ -158,7 +163,7 @@ fn seen(view: View, began: Began) -> View {
 }
 
 /// Also returns whether the user guardian runs, so that the system is not ending.
-fn walk(system: &ActorSystem, mut look: Look<'_>) -> (View, bool) {
+fn walk(system: &ActorSystem, mut look: Look<'_>, events: &mut Events, texts: bool) -> (View, bool) {
     let mut runs = false;
     // How the actors above the current one supervise, from the root down.
     let mut above: Vec<(Strategy, DeciderTable)> = Vec::new();
@@ -170,6 +175,15 @@ fn walk(system: &ActorSystem, mut look: Look<'_>) -> (View, bool) {
     system.look(|glimpse| {
         above.truncate(glimpse.depth());
         let sight = Sight::of(glimpse, above.last());
+        // If it has failed since the look began, its card and its line tell of the same failure.
+        if look.lags(&sight) {
+            for _ in 0..EVENTS_AT_ONCE {
+                let Some(event) = events.try_recv() else { break };
+                if let Some(happening) = happening(&event, texts) {
+                    look.happened(happening);
+                }
+            }
+        }
         runs |= sight.depth == 1 && sight.name == "user" && sight.state == NodeState::Running;
         let shown = look.see(&sight);
         for (at, chooser) in &mut choosers {
@@ -187,6 +201,11 @@ fn walk(system: &ActorSystem, mut look: Look<'_>) -> (View, bool) {
 
 #[cfg(test)]
 mod tests {
+    use supervise::prelude::*;
+    use supervise::testkit::TestSystem;
+
+    use super::super::text::actor;
+    use super::super::wish::Wish;
     use super::*;
 
     /// Otherwise looks would seem to take longest where the machine is busiest, and would be rarest there.
@@ -196,6 +215,64 @@ mod tests {
         assert_eq!(worked(ms(900), Some(ms(5)), Some(ms(25))), ms(20));
         assert_eq!(worked(ms(3), Some(ms(5)), Some(ms(9))), ms(3), "the clock of processor time is coarse");
         assert_eq!(worked(ms(900), None, None), ms(900), "it is not known");
+    }
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("refused")]
+    struct Refused;
+
+    #[actor]
+    #[supervise(one_for_one, on(Refused) = Restart(backoff(min = "10s", max = "20s")))]
+    struct Desk;
+
+    #[actor]
+    impl Desk {
+        #[handler]
+        fn seat(&mut self, ctx: &mut Context<Self>) -> Result<ClerkRef, SpawnError> {
+            ctx.spawn("clerk", || Clerk)
+        }
+    }
+
+    #[actor]
+    struct Clerk;
+
+    #[actor]
+    impl Clerk {
+        #[handler]
+        fn stamp(&mut self) -> Result<(), Refused> {
+            Err(Refused)
+        }
+    }
+
+    /// An actor that fails while a look goes on has one number of failures on its line, on its card and in its text. Rule 22.2.
+    #[supervise::test]
+    async fn con_13_a_failure_since_the_look_began_is_on_the_line_and_on_the_card(system: &TestSystem) {
+        system.allow_failures();
+        let clerk = system.spawn("desk", || Desk).unwrap().seat().await.unwrap();
+        let mut watch = Watch::new(system, true);
+        let stamp = || clerk.stamp().tell().unwrap();
+        (0..3).for_each(|_| stamp());
+        // The first two restarts, after 10 s and 20 s.
+        system.advance(Duration::from_secs(31)).await;
+        watch.read_events();
+        stamp();
+        // The look begins now. Before it reaches the clerk, that fails for the fourth time.
+        let mut listing = [Listing::of(Wish::of("focus=/user/desk/clerk"))];
+        let now = system.uptime();
+        system.advance(Duration::from_secs(20)).await;
+        let look = watch.collector.look(now, &mut listing);
+        let (view, _) = walk(system, look, &mut watch.events, true);
+        let detail = listing[0].detail.as_ref().expect("it is there");
+        let text = actor("test", &view, Duration::ZERO, "/user/desk/clerk", Some(detail));
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        for said in [
+            "Failed, 4 times in a row.",
+            "Restart loop: Failed 4 times within",
+            "That was its 4th failure in a row.",
+            "Restarts 3 so far, and the next one is due",
+        ] {
+            assert!(text.contains(said), "{said}\n{text}");
+        }
     }
 
     #[cfg(target_os = "linux")]

@@ -174,7 +174,7 @@ impl Meter {
                 found.used = found.used.max(f64::from(standing.used) / f64::from(standing.of));
             }
             if let Some(mark) = marks.see(&sight, now) {
-                let oldest = mark.oldest(now).map(|age| age.at_least);
+                let oldest = mark.oldest(now).map(|age| age.about);
                 found.oldest = found.oldest.max(oldest.unwrap_or_default());
                 let handling = since(mark.message_since, now);
                 found.handling = found.handling.max(handling);

@@ -67,7 +67,7 @@ pub(super) const OLDEST: Series = series(
     "supervise_mailbox_oldest_seconds",
     Gauge,
     &["actor"],
-    "How long the oldest waiting message has waited, at least.",
+    "About how long the oldest waiting message has waited.",
 );
 pub(super) const HANDLING: Series = series(
     "supervise_handling_oldest_seconds",

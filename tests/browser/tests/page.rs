@@ -599,6 +599,9 @@ async fn con_28_the_pages_of_a_group_are_turned_by_keyboard() {
     const LEFT: char = '\u{e012}';
     const RIGHT: char = '\u{e014}';
     const DOWN: char = '\u{e015}';
+    const UP: char = '\u{e013}';
+    const PAGE_UP: char = '\u{e00e}';
+    const PAGE_DOWN: char = '\u{e00f}';
     const HOME: char = '\u{e011}';
     const END: char = '\u{e010}';
     const LINE: &str = "document.activeElement.closest('#rows tr')";
@@ -627,6 +630,21 @@ async fn con_28_the_pages_of_a_group_are_turned_by_keyboard() {
             .await;
         assert_eq!(browser.run(&format!("return {LINE}.ariaExpanded")).await, "true");
     }
+    // Out of the group, over it, and back to it.
+    for (key, at) in [
+        (DOWN, "/user/hall/"),
+        (PAGE_DOWN, "/system"),
+        (UP, "/user/hall/"),
+        (PAGE_UP, "Clerk"),
+        (DOWN, "/user/hall/"),
+    ] {
+        browser.press(key).await;
+        browser
+            .until(&format!("{LINE}?.dataset.path.startsWith('{at}') || {LINE}?.dataset.path.endsWith('//{at}')"))
+            .await;
+    }
+    browser.press(LEFT).await;
+    browser.until(&format!("{LINE}.dataset.path === {group}")).await;
     browser.press(END).await;
     browser.until(&format!("{LINE} === $('rows').lastElementChild")).await;
     browser.press(HOME).await;
@@ -638,6 +656,48 @@ async fn con_28_the_pages_of_a_group_are_turned_by_keyboard() {
     browser
         .until(&format!("{LINE}?.ariaExpanded === 'false' && {LINE}.dataset.path === {group} && {ROWS} < 20"))
         .await;
+    browser.end().await;
+    night.end().await;
+}
+
+/// What a phone has no columns for is said in the line. An age is the same on the card and on the line.
+#[tokio::test(flavor = "multi_thread")]
+async fn con_28_a_phone_shows_what_waits_and_all_show_the_same_age() {
+    let night = Night::shop(30).await;
+    let browser = Browser::start().await;
+    browser.open(&night.address()).await;
+    browser.until_text("#cards", "Falling behind").await;
+    browser.resize(420, 1000).await;
+    let shown = "[...document.querySelectorAll('#rows tr')].find(e => e.row.path.endsWith('/audit')).innerText";
+    browser.until(&format!("/ wait, oldest about \\d/.test({shown})")).await;
+    browser.until("/restart .*rule io::Error/.test($('failures').innerText)").await;
+    browser.resize(1440, 1000).await;
+    browser.run("document.querySelector('.card[data-path=\"behind/user/payments/audit\"]').click()").await;
+    browser.until("view.detail?.row.path === '/user/payments/audit'").await;
+    let ages = "(() => { const [said] = /for about (\\d.*?)[.,;]( |$)/.exec(view.cards.find(c => c.path.endsWith('/audit')).says).slice(1); \
+                return [said, $('detail').innerText.includes(`oldest about ${said}`), [...document.querySelectorAll('#rows tr')]\
+                .find(e => e.row.path.endsWith('/audit')).children[3].innerText === said].join() })()";
+    let ages = browser.run(&format!("return {ages}")).await;
+    assert!(ages.as_str().is_some_and(|ages| ages.ends_with("true,true")), "{ages}");
+    browser.end().await;
+    night.end().await;
+}
+
+/// The page shows twelve failures, counts the others, and shows them on request.
+#[tokio::test(flavor = "multi_thread")]
+async fn con_17_the_failures_that_are_not_listed_are_counted_and_shown_on_request() {
+    let night = Night::shop(30).await;
+    let hall = night.system.spawn("hall", || Hall).expect("a free name");
+    for clerk in hall.fill(100).await.expect("it answers") {
+        clerk.fail("no ink".to_owned()).tell().expect("it runs");
+    }
+    let browser = Browser::start().await;
+    browser.open(&night.address()).await;
+    browser.until("view?.more_failures >= 40 && $('older').textContent.includes(' more in 15 minutes')").await;
+    browser.until("document.querySelectorAll('#failures tr').length === 12").await;
+    assert_eq!(browser.run("return $('all-events').textContent").await, "Show 48 more");
+    browser.run("$('all-events').click()").await;
+    browser.until("document.querySelectorAll('#failures tr').length === 60 && $('all-events').hidden").await;
     browser.end().await;
     night.end().await;
 }

@@ -150,7 +150,7 @@ async fn con_11_con_12_con_13_con_16_a_loop_shows_rule_budget_and_countdown(syst
             "One thing needs attention",
             "Restart loop: /user/desk/clerk Clerk",
             "Failed 3 times within",
-            "the last time in `stall`. /user/desk decides, rule `Slow`: restart after 40 s.",
+            "the last time in `stall`. Its message is not delivered again. /user/desk decides, rule `Slow`: restart after 40 s.",
             "That was its 3rd failure in a row. 3 of 3 restarts in 1 min used.",
             // The next try comes when the first failure does not count any more.
             "At this pace it will not reach the limit, where /user/desk would fail and /user would decide.",
@@ -283,8 +283,8 @@ async fn con_12_a_shared_limit_is_near_for_those_that_failed(system: &TestSystem
         &[
             "One thing needs attention; 4 of ",
             "Near its limit: 4 × Clerk, the worst is /user/office/",
-            "4 of 5 restarts in 1 min used, by all children of /user/office together. One restart is left; after that, one more \
-             failure makes /user/office fail, and /user decides.",
+            "4 of 5 restarts in 1 min used, by all children of /user/office together. One restart is left. The failure after it \
+             makes /user/office fail, and /user decides.",
         ],
     );
     has(&watched(system, &mut watch, 61).await, &["All is well"]);

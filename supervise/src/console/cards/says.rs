@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use supervise_core::Outcome;
+use supervise_core::{During, Outcome};
 
 use super::super::backlogs::Backlog;
 use super::super::failing::Failing;
@@ -12,7 +12,7 @@ use super::super::marks::Mark;
 use super::super::sight::{Budget, Counts, Sight, Takes, Time};
 use super::super::waits::Behind;
 use super::super::words::{Count, Ordinal, Span, count, outcome, so_many};
-use super::{Kind, Known, Moment};
+use super::{Kind, Known, Moment, was_nearer};
 
 /// After this long in one message, the card of an actor that falls behind names the handler.
 const LONG: Duration = Duration::from_secs(1);
@@ -107,7 +107,7 @@ fn waits_behind(waiting: usize) -> String {
 }
 
 fn oldest(mark: Option<&Mark>, now: Time) -> String {
-    for_about(mark.and_then(|mark| mark.oldest(now)).map(|age| now.saturating_sub(age.at_least)), now)
+    for_about(mark.and_then(|mark| mark.oldest(now)).map(|age| now.saturating_sub(age.about)), now)
 }
 
 /// How old the oldest of several messages is, if that is known: `, the oldest for about 7 min`.
@@ -171,7 +171,13 @@ fn restart_loop(failing: &Failing, sight: &Sight<'_>, known: &Known<'_>) -> Stri
         }
         (None, _) => String::new(),
     };
-    format!("{failed}. {} decides{rule}: {}.{in_a_row}{then}", known.supervisor, outcome(decision.outcome))
+    let message = match decision.during {
+        Some(During::Handler(_)) if sight.may_repeat => " Its message may be delivered again.",
+        Some(During::Handler(_)) => " Its message is not delivered again.",
+        _ => "",
+    };
+    let decided = outcome(decision.outcome);
+    format!("{failed}.{message} {} decides{rule}: {decided}.{in_a_row}{then}", known.supervisor)
 }
 
 /// What is used of a limit: `4 of 5 restarts in 1 min used`, `1 of the 2 restarts that rule `Boom` allows in 1 min are used`.
@@ -207,6 +213,12 @@ pub(in super::super) fn at_limit(budget: Budget) -> &'static str {
 fn near_limit(budget: Budget, sight: &Sight<'_>, known: &Known<'_>) -> String {
     let (supervisor, top) = (known.supervisor, above(known.supervisor));
     let used_up = used(budget, supervisor);
+    if let Some(within) = budget.within.filter(|_| was_nearer(sight, known)) {
+        let within = Span(within);
+        return format!(
+            "{used_up} now. It was near this limit before, and counts as near it until it has not failed for {within}."
+        );
+    }
     if budget.used == 0 {
         return format!("{used_up}: the count has just started anew.");
     }
@@ -222,8 +234,8 @@ fn near_limit(budget: Budget, sight: &Sight<'_>, known: &Known<'_>) -> String {
     let then = if fails { format!("makes {supervisor} fail, and {top} decides") } else { "stops it".to_owned() };
     match budget.of.saturating_sub(budget.used) {
         0 => format!("{used_up}. The next failure {then}."),
-        1 => format!("{used_up}. One restart is left; after that, one more failure {then}."),
-        more => format!("{used_up}. {more} restarts are left; after that, one more failure {then}."),
+        1 => format!("{used_up}. One restart is left. The failure after it {then}."),
+        more => format!("{used_up}. {more} restarts are left. The failure after them {then}."),
     }
 }
 

@@ -35,6 +35,7 @@ fn at(depth: usize, name: &'static str, key: u64) -> Sight<'static> {
         budget: None,
         endless: None,
         due: None,
+        may_repeat: false,
     }
 }
 

@@ -21,6 +21,7 @@ fn actor<'a>(depth: usize, name: &'a str, key: u64, actor_type: &'static str) ->
         budget: None,
         endless: None,
         due: None,
+        may_repeat: false,
     }
 }
 

@@ -36,6 +36,13 @@ pub(in super::super) fn actor(
         out.fill("    ", "    ", &does(&detail.row, view.now));
     } else {
         out.fill("", "  ", &format!("There is no actor at {path}."));
+        if !view.ends.iter().any(|(_, end)| end.child == path) {
+            out.fill(
+                "",
+                "  ",
+                "If there was one and it ended without a failure, the console has no record of it.",
+            );
+        }
         if path != "/user" && !path.starts_with("/user/") {
             out.fill("", "  ", "The actors of the program are below /user.");
         }
@@ -72,8 +79,12 @@ fn facts(out: &mut Lines, now: Time, detail: &Detail) {
     let stash = if row.stashed > 0 { format!("; {} stashed", count(row.stashed)) } else { String::new() };
     let waiting = if row.waiting == 1 { "waits" } else { "wait" };
     out.fact("Mailbox", &format!("{} {waiting}{oldest}; {room}{stash}", so_many(row.waiting, "message")));
+    if row.waiting > 0 && row.kind.is_none() && row.state == NodeState::Running {
+        out.fact("", "It falls behind when the oldest message has waited for 10 s.");
+    }
     out.fact("Last in", &last_in(*last_handler, row));
-    out.fact("Restarts", &Count(row.restarts).to_string());
+    let next = if row.due.is_some() { " so far, and the next one is due" } else { "" };
+    out.fact("Restarts", &format!("{}{next}", Count(row.restarts)));
     if let (Some(budget), Some(supervisor)) = (row.budget, above.first()) {
         out.fact("Limit", &format!("{}. At the limit, {}.", used(budget, &supervisor.path), at_limit(budget)));
     }
@@ -94,11 +105,12 @@ fn facts(out: &mut Lines, now: Time, detail: &Detail) {
         policy(out, &format!("{} decides about it:", nearest.path), &nearest.decides, *matched);
         if !farther.is_empty() {
             out.blank();
-            out.fill("", "", "If it is escalated, these decide next (last rule of each):");
+            out.fill("", "", "If it is escalated, these decide next:");
         }
         for Above { path, decides } in farther {
-            let rule = decides.rules.last().unwrap_or(&decides.strategy);
-            out.fill("  ", "      ", &format!("{path}: {rule}"));
+            let rules = decides.brief().join("; ");
+            let rules = if rules.is_empty() { &decides.strategy } else { &rules };
+            out.fill("  ", "      ", &format!("{path}: {rules}"));
         }
     }
     if actors > 0 {
@@ -193,11 +205,13 @@ mod tests {
             budget: None,
             endless: None,
             due: None,
+            may_repeat: false,
         };
         let order = |n: usize| {
             (2, Waiting { path: Arc::from(format!("/user/order-{n}")), handler: Some("place"), since: Time::ZERO })
         };
-        let said = |askers: usize, all_askers| {
+        let said = |waiting, askers: usize, all_askers| {
+            let sight = Sight { waiting, ..sight.clone() };
             let detail = Detail {
                 key: 7,
                 row: row_of(3, &sight, "/user/conn", &Shown::default()),
@@ -213,8 +227,11 @@ mod tests {
             };
             actor("shop", &View::default(), Duration::ZERO, "/user/conn", Some(&detail))
         };
-        let many = said(20, 42);
+        // Its mailbox is empty. A mailbox with messages is well until the oldest one has waited for 10 s.
+        let rule = "It falls behind when the oldest message has waited for 10 s.";
+        assert!(!said(0, 0, 0).contains(rule) && said(3, 0, 0).contains(rule));
+        let many = said(0, 20, 42);
         assert!(many.contains("    /user/order-19 in `place` for 0 ms\n  And 22 more.\n"), "{many}");
-        assert!(!said(20, 20).contains("more"), "{}", said(20, 20));
+        assert!(!said(0, 20, 20).contains("more"), "{}", said(0, 20, 20));
     }
 }

@@ -31,8 +31,8 @@ fn con_12_near_its_limit_says_what_comes_then() {
     assert_eq!(
         says(budget(4, 5, true)),
         said(
-            "4 of 5 restarts in 1 min used. One restart is left; after that, one more failure makes /user fail, and \
-             / decides. No other actor is below /user."
+            "4 of 5 restarts in 1 min used. One restart is left. The failure after it makes /user fail, and / decides. \
+             No other actor is below /user."
         )
     );
     let anew = Budget { anew_at: Some(secs(9)), ..budget(5, 5, false) };
@@ -47,6 +47,52 @@ fn con_12_near_its_limit_says_what_comes_then() {
     assert_eq!(says(life), said("5 of 5 restarts in its life used. The next failure stops it."));
     let slides = Budget { slides: true, ..anew };
     assert_eq!(says(slides), said(&format!("{full} The oldest restart stops counting in 9 s.")));
+}
+
+/// CON-12: an actor that fails in each window is not well, although the count starts anew again and again.
+#[test]
+fn con_12_who_keeps_failing_stays_near_its_limit() {
+    let mut collector = Collector::default();
+    // Two of three restarts are used 20 s after each window of 120 s began.
+    let windows = [0, 125, 250];
+    let budget = |second: u64| {
+        let opened =
+            windows.into_iter().rev().find(|opened| *opened <= second).filter(|opened| second <= opened + 120);
+        Budget {
+            used: opened.map_or(0, |opened| if second < opened + 20 { 1 } else { 2 }),
+            of: 3,
+            within: Some(secs(120)),
+            counts: Counts::Own,
+            takes: Takes::Supervisor,
+            rule: None,
+            anew_at: opened.map(|opened| secs(opened + 120)),
+            slides: false,
+        }
+    };
+    let mut cards = Vec::new();
+    let mut said = Vec::new();
+    for second in 0..=400 {
+        for used in windows.into_iter().flat_map(|opened| [(opened, 1), (opened + 20, 2)]) {
+            if used.0 == second {
+                let restarts = Decision { used: Some((used.1, 3)), ..decision("/user/smtp", 7, restarting()) };
+                failed(&mut collector, second, restarts);
+            }
+        }
+        let view = look(&mut collector, second, &[Sight { budget: Some(budget(second)), ..at(2, "smtp", 7) }]);
+        if let Some(card) = view.cards.first() {
+            cards.push((second, card.since));
+            said.push(card.tell(view.now));
+        }
+    }
+    let (first, last) = (cards[0], cards[cards.len() - 1]);
+    assert_eq!((first, last), ((20, Some(secs(20))), (390, Some(secs(20)))), "until 120 s after its last failure");
+    assert_eq!(cards.len(), 371, "without a gap");
+    assert_eq!(
+        said[105],
+        "1 of 3 restarts in 2 min used now. It was near this limit before, and counts as near it until it has not failed for \
+         2 min. The count starts anew in 2 min."
+    );
+    assert!(said[102].starts_with("0 of 3 restarts in 2 min used now. It was near"), "{}", said[102]);
 }
 
 /// CON-13, CON-11.
@@ -259,17 +305,17 @@ fn con_12_a_limit_says_who_goes_along() {
         actors.extend([at(4, "deep", 30), at(2, "other", 40), at(3, "below", 41)]);
         let view = look(&mut Collector::default(), 0, &actors);
         let [card] = &view.cards[..] else { panic!("{:?}", view.cards) };
-        card.says.split_once("one more failure ").expect("what follows").1.to_owned()
+        card.says.split_once("The failure after it ").expect("what follows").1.to_owned()
     };
     let fails = "makes /user/mail fail, and /user decides.";
     assert_eq!(
         says(Takes::Supervisor, 1),
-        format!("{fails} Unless /user/mail is resumed, the 4 other actors below it go too: imap and 3 more.")
+        format!("{fails} The 4 other actors below /user/mail go with it, unless it is resumed: imap and 3 more.")
     );
     assert_eq!(
         says(Takes::Supervisor, 7),
         format!(
-            "{fails} Unless /user/mail is resumed, the 10 other actors below it go too: imap, pop, spool, queue, relay and 5 \
+            "{fails} The 10 other actors below /user/mail go with it, unless it is resumed: imap, pop, spool, queue, relay and 5 \
              more."
         )
     );
@@ -364,8 +410,8 @@ fn con_12_an_actor_that_fails_too_rarely_to_reach_its_limit_is_not_near_it() {
         let view = look(&mut collector, 101, &[Sight { budget: Some(budget), ..at(2, "smtp", 7) }]);
         view.cards.iter().map(|card| (card.kind, card.tell(view.now))).collect::<Vec<_>>()
     };
-    let near = "4 of 5 restarts in 1 min used. One restart is left; after that, one more failure makes /user fail, and / \
-                decides. No other actor is below /user. The count starts anew in ";
+    let near = "4 of 5 restarts in 1 min used. One restart is left. The failure after it makes /user fail, and / decides. \
+                No other actor is below /user. The count starts anew in ";
     assert_eq!(cards(10, false, 120), [(Kind::NearLimit, format!("{near}19 s."))]);
     assert_eq!(cards(10, false, 119), []);
     assert_eq!(
@@ -435,7 +481,7 @@ fn con_12_a_limit_that_all_children_share_is_near_for_those_that_failed() {
     failed(&mut collector, 20, decision("/user/clerk", 11, Outcome::Resumed));
     let view = look(&mut collector, 101, &actors);
     assert_eq!((view.ill, view.cards.len()), (1, 1), "{:?}", view.cards);
-    let said = "4 of 5 restarts in 1 min used, by all children of /user together. One restart is left; after that, one more failure \
+    let said = "4 of 5 restarts in 1 min used, by all children of /user together. One restart is left. The failure after it \
                 stops it. The count starts anew in 59 s.";
     assert_eq!((view.cards[0].kind, view.cards[0].tell(view.now)), (Kind::NearLimit, said.to_owned()));
     assert_eq!(look(&mut collector, 161, &actors).ill, 0);

@@ -320,7 +320,7 @@ fn con_06_the_mailbox_with_the_oldest_message_is_named_beside_worse_problems() {
     for fact in [
         "tried again after each such failure. 432 messages wait, the oldest for about 7 min 8 s.",
         "40 messages wait behind it, the oldest for about 7 min 8 s.",
-        "Falling behind: /user/audit Actor 8 227 messages wait, the oldest for about 4 min 58 s. More at each look.",
+        "Falling behind: /user/audit Actor 8 227 messages wait, the oldest for about 6 min 51 s. More at each look.",
         "Other mailboxes that fall behind: gateway (432 messages, the oldest for about 7 min 8 s), ledger (40 messages, the oldest \
          for about 7 min 8 s; it waits for conn).",
         "Mailboxes that fall behind, the one with the oldest message first: /user/gateway: 432 messages, the oldest for about \
