@@ -219,6 +219,11 @@ pub trait Sendable: Send + 'static {}
 impl<T: Send + 'static> Sendable for T {}
 
 /// Requires that a value is sendable. rustc reports the error at the argument's type.
+/// Stands for a message about which an error is already reported.
+pub fn no_request<A: Actor>() -> Request<'static, A, ()> {
+    unreachable!("the block has a mistake")
+}
+
 pub fn sendable<T: Sendable>(value: T) -> T {
     value
 }
