@@ -61,7 +61,7 @@ pub use self::envelope::{ByHand, ByRequest, Envelope, MessageFor, ReplySlot};
 pub use self::factory::Factory;
 pub(crate) use self::guardian::Guardian;
 pub use self::parent_check::{
-    DecidedBy, Decides, DecidesAll, DecidesFailedStartFrom, DecidesPermanentEndFrom, DecidesUnasked,
+    DecidedBy, Decides, DecidesAll, DecidesFailedStartFrom, DecidesPermanentEndFrom, DecidesPool, DecidesUnasked,
     DeclarationDecidedBy, EscalatedErrorDecidedBy, EscalationsDecidedBy, FactoryErrorDecidedBy,
     HandlersOfOneImplBlockDecidedBy, InitializationFailed, NeverRestarts, SupervisedBy, WatchableBy, Watches,
     WatchesAny,
@@ -84,7 +84,5 @@ pub use self::rules::{
 #[cfg(feature = "durable")]
 pub use self::stored::{Asking, Keyed, Sender};
 pub use self::system::{ActorSystem, ActorSystemBuilder, RuntimeGone, StartError};
-pub use self::table::{
-    AddRule, DefaultTable, HasARuleFor, StoppingTable, SupervisionTable, TotalTable, Unchecked,
-};
-pub use self::work::{Task, TaskOutput, Work, WorkId};
+pub use self::table::{DefaultTable, HasARuleFor, StoppingTable, SupervisionTable, TotalTable, Unchecked};
+pub use self::work::{Task, TaskFactory, TaskOutput, Work, WorkId};

@@ -30,6 +30,18 @@ pub trait DecidesUnasked<E: ?Sized> {}
 #[diagnostic::do_not_recommend]
 impl<P: Decides<E>, E: ?Sized> DecidesUnasked<E> for P {}
 
+/// [`Decides`], for the failure `E` of a pool. A trait of its own, so that its message says where the failure comes from.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no supervision rule for the failure `{E}` of a pool",
+    label = "a pool fails with `{E}` when its permanent workers end by themselves too often, and `{Self}` does not say what happens then",
+    note = "add a rule: `#[supervise(.., on({E}) = Restart)]` on `{Self}` (or `Resume`, `Stop`, `Escalate`)",
+    note = "a rule for an error of the workers does not decide this: the pool's own table decides those, and its limit says how often workers are replaced"
+)]
+pub trait DecidesPool<E> {}
+
+#[diagnostic::do_not_recommend]
+impl<P: Decides<E>, E> DecidesPool<E> for P {}
+
 /// The type of failed starts, for the rule `on(InitializationFailed) = ..` and for the bound `P: Decides<InitializationFailed>`. A child may escalate the
 /// failed start of one of its own children. Such a failure can hold an error of any type, so a rule for one error type does not decide it. Rule [3.9](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-3.9).
 #[derive(Debug, Clone, Copy)]

@@ -8,6 +8,7 @@
 mod batch;
 mod compiler_hints;
 pub mod migration_hints;
+pub mod missing_rule;
 mod named_error;
 mod plain_reply;
 pub mod probes;
@@ -218,12 +219,12 @@ pub trait Sendable: Send + 'static {}
 #[diagnostic::do_not_recommend]
 impl<T: Send + 'static> Sendable for T {}
 
-/// Requires that a value is sendable. rustc reports the error at the argument's type.
 /// Stands for a message about which an error is already reported.
 pub fn no_request<A: Actor>() -> Request<'static, A, ()> {
     unreachable!("the block has a mistake")
 }
 
+/// Requires that a value is sendable. rustc reports the error at the argument's type.
 pub fn sendable<T: Sendable>(value: T) -> T {
     value
 }
@@ -308,7 +309,8 @@ pub fn guard<E>(error: &E, guard: impl FnOnce(&E) -> bool) -> bool {
     message = "the closure of `#[child(..)]` must return a factory: another closure, which runs at each restart of the child",
     label = "this does not return a closure, or one that can run only once",
     note = "a closure that moves a captured value into the actor can run only once: clone inside it, `|this| {{ let config = this.config.clone(); move || Reader {{ config: config.clone() }} }}`",
-    note = "an expression that makes the actor itself needs a `||` before it: write `#[child(|_| || Reader::new())]` for `#[child(|_| Reader::new())]`"
+    note = "an expression that makes the actor itself needs a `||` before it: write `#[child(|_| || Reader::new())]` for `#[child(|_| Reader::new())]`",
+    note = "if the field should hold a pool or another pattern: its type names the pattern, `Child<Pool<Worker>>` for `Child<Worker>`, with `#[child(|_| Pool::round_robin(4, || Worker).props())]`"
 )]
 pub trait ChildFactory: Factory {}
 
@@ -377,9 +379,9 @@ pub fn props<P, M: ChildProps>(
 
 /// What the closure of a pattern's field returns.
 #[diagnostic::on_unimplemented(
-    message = "the closure of a pattern (a pool, a backoff supervisor, a circuit breaker) must return its props, not `{Self}`",
+    message = "the closure of a pattern (a pool, a backoff supervisor, a circuit breaker) must return its props",
     label = "this closure does not return `Props`",
-    note = "there is one closure, which runs for each instance of the parent: `|this| Pool::round_robin(4, || Worker).props()`"
+    note = "write one closure, without a `||` after it: `#[child(|_| Pool::round_robin(4, || Worker).props())]`; it runs for each instance of the parent"
 )]
 pub trait ChildProps: GivesProps {}
 

@@ -32,7 +32,7 @@ use super::stand_in::StandInRef;
 use super::template::{Blueprint, SharedFactory, Template};
 use super::{Decider, system_time};
 use crate::actor::{
-    Actor, ActorRef, AskError, Context, DeciderTable, DecidesAll, DecidesUnasked, EscalationsDecidedBy,
+    Actor, ActorRef, AskError, Context, DeciderTable, DecidesAll, DecidesPool, EscalationsDecidedBy,
     HandlersOfOneImplBlockDecidedBy, RefOf, Request, Ruled, SpawnError, Supervisor, Terminated, Visit,
 };
 use crate::base::ActorPath;
@@ -451,7 +451,7 @@ impl<C: Actor> Actor for Pool<C> {
     }
 }
 
-impl<C: Actor, P: DecidesUnasked<TooManyReplacements>> HandlersOfOneImplBlockDecidedBy<P> for Pool<C> {}
+impl<C: Actor, P: DecidesPool<TooManyReplacements>> HandlersOfOneImplBlockDecidedBy<P> for Pool<C> {}
 impl<C: Actor, P: DecidesAll> EscalationsDecidedBy<P> for Pool<C> {}
 
 /// The permanent workers of a pool ended by themselves more often than its limit grants. The pool fails with it.

@@ -301,7 +301,7 @@ fn errors_of(table: &Table, key: &TokenStream, krate: &Path) -> TokenStream {
     let mut error = Group::new(Delimiter::Parenthesis, Ident::new("error", mixed).into_token_stream());
     error.set_span(here(end));
     let at = spans::path_at(krate, here(start));
-    let error = quote_spanned!(here(start)=> #at::AddRule::on #error);
+    let error = quote_spanned!(here(start)=> #at::missing_rule::on #error);
     quote_spanned! {mixed=>
         if let ::core::option::Option::Some(error) = #view(failure) {
             #[deny(unreachable_patterns)]
@@ -330,7 +330,7 @@ fn arm(place: u16, rule: &Rule, key: &TokenStream, krate: &Path) -> TokenStream 
     let at = spans::path_at(krate, first_span(pattern));
     let mut inner = Group::new(Delimiter::Parenthesis, pattern.clone());
     inner.set_span(last_span(pattern));
-    quote_spanned!(here=> #at::AddRule::on #inner #guard => { #body })
+    quote_spanned!(here=> #at::missing_rule::on #inner #guard => { #body })
 }
 
 /// An error type in generated code. A type with the name `Error` may be the trait of all errors. rustc would tell the user to write
