@@ -84,10 +84,11 @@ pub use supervise_core::{remote, sharded};
 // rustc leaves hidden traits out of its messages.
 #[doc(hidden)]
 pub use supervise_core::{
-    AllHandlersStandInOneImplBlock, DecidesPool, DecidesUnasked, DeclarationDecidedBy, EscalatedErrorDecidedBy,
-    FactoryErrorDecidedBy, HasARuleFor, HasOneRuleAndNoSecondFor, HasOneSpellingForTheTypeInAllRules,
-    HasOneSpellingForTheTypeInAllRulesAndTheWholeTypeLast, ReportAt, ReportedAt, Ruled, migration_hints,
-    missing_rule,
+    AllHandlersStandInOneImplBlock, DecidesPool, DecidesUnasked, DeclarationDecidedBy, EachDecidedBy,
+    EscalatedErrorDecidedBy, FactoryErrorDecidedBy, FailsByItself, Failures, HasARuleFor,
+    HasOneRuleAndNoSecondFor, HasOneSpellingForTheTypeInAllRules,
+    HasOneSpellingForTheTypeInAllRulesAndTheWholeTypeLast, NoHandlerFails, ReportAt, ReportedAt, Ruled,
+    migration_hints, missing_rule,
 };
 
 /// A declared child, as a field of its parent.

@@ -61,10 +61,11 @@ pub use self::envelope::{ByHand, ByRequest, Envelope, MessageFor, ReplySlot};
 pub use self::factory::Factory;
 pub(crate) use self::guardian::Guardian;
 pub use self::parent_check::{
-    DecidedBy, Decides, DecidesAll, DecidesFailedStartFrom, DecidesPermanentEndFrom, DecidesPool, DecidesUnasked,
-    DeclarationDecidedBy, EscalatedErrorDecidedBy, EscalationsDecidedBy, FactoryErrorDecidedBy,
-    HandlersOfOneImplBlockDecidedBy, InitializationFailed, NeverRestarts, SupervisedBy, WatchableBy, Watches,
-    WatchesAny,
+    AllHandlersStandInOneImplBlock, DecidedBy, Decides, DecidesAll, DecidesFailedStartFrom,
+    DecidesPermanentEndFrom, DecidesPool, DecidesUnasked, DeclarationDecidedBy, EachDecidedBy,
+    EscalatedErrorDecidedBy, EscalationsDecidedBy, FactoryErrorDecidedBy, FailsByItself, Failures,
+    HandlersOfOneImplBlockDecidedBy, InitializationFailed, NeverRestarts, NoHandlerFails, SupervisedBy,
+    WatchableBy, Watches, WatchesAny,
 };
 pub use self::props::{GivesProps, Props, SpentInstance};
 pub use self::protocol_ref::{Behind, ProtocolRef};
