@@ -161,7 +161,8 @@ pub trait Supervisor: Sized + 'static {
     note = "write `#[actor] impl {Self} {{}}`, and in it a method with `#[handler]` for each message",
     note = "if there is a block: an attribute above `#[actor]` may have removed it; handlers are `async` without `#[async_trait]`"
 )]
-pub trait Actor: Supervisor + Send {
+pub trait Actor: Supervisor + Send // and each field: `Arc` for `Rc`, `Arc<dyn T + Send + Sync>` for `Arc<dyn T>`
+{
     /// The type of the actor's messages.
     type Message: Send + 'static;
 
