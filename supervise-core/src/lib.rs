@@ -46,7 +46,7 @@ mod failure;
 #[doc(hidden)]
 pub mod generated;
 #[doc(hidden)]
-pub use generated::{AllHandlersStandInOneImplBlock, migration_hints};
+pub use generated::{migration_hints, missing_rule};
 mod inspect;
 mod keyed;
 mod mailbox;
@@ -63,19 +63,19 @@ pub mod supervision;
 pub mod testkit;
 
 pub use actor::{
-    Actor, ActorRef, ActorSystem, ActorSystemBuilder, ActorType, AddRule, AlreadyWatched, Answer, AnyActor,
-    AnyActorRef, Ask, AskError, AskTimeout, AskWithin, AwaitedInAnAsyncBlock, Batching, Built, ByHand, ByRequest,
-    Child, CircuitOpen, Configuration, Context, DEFAULT_STOP_TIMEOUT, DecidedBy, DeciderTable, Decides,
-    DecidesAll, DecidesFailedStartFrom, DecidesPermanentEndFrom, DecidesUnasked, DeclarationDecidedBy, Declare,
-    DefaultTable, EndReason, Envelope, EscalatedErrorDecidedBy, EscalationsDecidedBy, Factory,
-    FactoryErrorDecidedBy, FailsWith, GivesProps, HandlersOfOneImplBlockDecidedBy, HasARuleFor,
-    HasOneRuleAndNoSecondFor, HasOneSpellingForTheTypeInAllRules,
+    Actor, ActorRef, ActorSystem, ActorSystemBuilder, ActorType, AllHandlersStandInOneImplBlock, AlreadyWatched,
+    Answer, AnyActor, AnyActorRef, Ask, AskError, AskTimeout, AskWithin, AwaitedInAnAsyncBlock, Batching, Built,
+    ByHand, ByRequest, Child, CircuitOpen, Configuration, Context, DEFAULT_STOP_TIMEOUT, DecidedBy, DeciderTable,
+    Decides, DecidesAll, DecidesFailedStartFrom, DecidesPermanentEndFrom, DecidesPool, DecidesUnasked,
+    DeclarationDecidedBy, Declare, DefaultTable, EachDecidedBy, EndReason, Envelope, EscalatedErrorDecidedBy,
+    EscalationsDecidedBy, Factory, FactoryErrorDecidedBy, FailsByItself, FailsWith, Failures, GivesProps,
+    HandlersOfOneImplBlockDecidedBy, HasARuleFor, HasOneRuleAndNoSecondFor, HasOneSpellingForTheTypeInAllRules,
     HasOneSpellingForTheTypeInAllRulesAndTheWholeTypeLast, InitializationFailed, InvalidSettings, MessageFor,
-    NeverFails, NeverRestarts, Ordinary, Props, ProtocolRef, RefOf, Reply, ReplySlot, ReplyTo, ReportAt,
-    ReportedAt, Request, Rule, Ruled, RuntimeGone, SendError, SendErrorReason, SpawnError, SpentInstance,
-    StartError, StashOverflow, StoppingTable, SupervisedBy, SupervisionTable, Supervisor, Task, TaskOutput,
-    Terminated, TimerKey, TotalTable, Transient, TypedRef, Unchecked, UndeclaredChild, WatchableBy, Watches,
-    WatchesAny, WhenRoom, Work, WorkId,
+    NeverFails, NeverRestarts, NoHandlerFails, Ordinary, Props, ProtocolRef, RefOf, Reply, ReplySlot, ReplyTo,
+    ReportAt, ReportedAt, Request, Rule, Ruled, RuntimeGone, SendError, SendErrorReason, SpawnError,
+    SpentInstance, StartError, StashOverflow, StoppingTable, SupervisedBy, SupervisionTable, Supervisor, Task,
+    TaskFactory, TaskOutput, Terminated, TimerKey, TotalTable, Transient, TypedRef, Unchecked, UndeclaredChild,
+    WatchableBy, Watches, WatchesAny, WhenRoom, Work, WorkId,
 };
 #[cfg(feature = "durable")]
 pub use actor::{Asking, Durable, Keyed, Sender};

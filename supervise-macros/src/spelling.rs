@@ -68,6 +68,28 @@ pub(crate) fn closest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     closest
 }
 
+/// Another framework's word that the misspelled `word` resembles more than the known word `close`, and the known word for it, if that is
+/// another one.
+pub(crate) fn misspelled_elsewhere<'a>(
+    word: &str,
+    close: &str,
+    known: &[&'a str],
+) -> Option<(&'static str, &'a str)> {
+    if ELSEWHERE.iter().any(|(theirs, _)| bare(theirs) == bare(word)) {
+        return None;
+    }
+    let word = word.to_lowercase();
+    let least = distance(&word, close);
+    for (theirs, ours) in ELSEWHERE {
+        if let Some(ours) = known.iter().find(|known| *known == ours && **known != close)
+            && distance(&word, theirs) < least
+        {
+            return Some((theirs, ours));
+        }
+    }
+    None
+}
+
 /// Whether `word` is a misspelled `meant`.
 fn is_near(word: &str, meant: &str) -> bool {
     distance(&word.to_lowercase(), &meant.to_lowercase()) <= most_typos(meant)
@@ -243,6 +265,15 @@ mod tests {
     fn a_translation_wins_over_a_near_miss() {
         assert_eq!(closest("one_for_all", &["one_for_one", "all_for_one"]), Some("all_for_one"));
         assert_eq!(closest("OneForAll", &["one_for_one", "all_for_one"]), Some("all_for_one"));
+    }
+
+    #[test]
+    fn a_misspelled_word_of_others_is_recognized() {
+        let known = &["one_for_one", "all_for_one"];
+        let resembles = |word| misspelled_elsewhere(word, "one_for_one", known);
+        assert_eq!(resembles("one_for_al"), Some(("one_for_all", "all_for_one")));
+        assert_eq!(resembles("one_for_on"), None);
+        assert_eq!(misspelled_elsewhere("AllForOneStrategy", "all_for_one", known), None);
     }
 
     #[test]

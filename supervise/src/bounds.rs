@@ -6,6 +6,6 @@
 pub use supervise_core::{
     AwaitedInAnAsyncBlock, Built, ByHand, ByRequest, DecidedBy, Decides, DecidesAll, DecidesFailedStartFrom,
     DecidesPermanentEndFrom, EscalationsDecidedBy, FailsWith, GivesProps, HandlersOfOneImplBlockDecidedBy,
-    MessageFor, NeverFails, NeverRestarts, Ordinary, SupervisedBy, TaskOutput, TotalTable, Transient,
+    MessageFor, NeverFails, NeverRestarts, Ordinary, SupervisedBy, TaskFactory, TaskOutput, TotalTable, Transient,
     UndeclaredChild, WatchableBy,
 };

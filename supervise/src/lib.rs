@@ -84,9 +84,11 @@ pub use supervise_core::{remote, sharded};
 // rustc leaves hidden traits out of its messages.
 #[doc(hidden)]
 pub use supervise_core::{
-    AddRule, AllHandlersStandInOneImplBlock, DecidesUnasked, DeclarationDecidedBy, EscalatedErrorDecidedBy,
-    FactoryErrorDecidedBy, HasARuleFor, HasOneRuleAndNoSecondFor, HasOneSpellingForTheTypeInAllRules,
-    HasOneSpellingForTheTypeInAllRulesAndTheWholeTypeLast, ReportAt, ReportedAt, Ruled, migration_hints,
+    AllHandlersStandInOneImplBlock, DecidesPool, DecidesUnasked, DeclarationDecidedBy, EachDecidedBy,
+    EscalatedErrorDecidedBy, FactoryErrorDecidedBy, FailsByItself, Failures, HasARuleFor,
+    HasOneRuleAndNoSecondFor, HasOneSpellingForTheTypeInAllRules,
+    HasOneSpellingForTheTypeInAllRulesAndTheWholeTypeLast, NoHandlerFails, ReportAt, ReportedAt, Ruled,
+    migration_hints, missing_rule,
 };
 
 /// A declared child, as a field of its parent.
@@ -135,7 +137,7 @@ pub use supervise_core::Child;
 pub use supervise_core::{
     AwaitedInAnAsyncBlock, Built, ByHand, ByRequest, DecidedBy, Decides, DecidesAll, DecidesFailedStartFrom,
     DecidesPermanentEndFrom, EscalationsDecidedBy, FailsWith, GivesProps, HandlersOfOneImplBlockDecidedBy,
-    MessageFor, NeverFails, NeverRestarts, Ordinary, SupervisedBy, TaskOutput, TotalTable, Transient,
+    MessageFor, NeverFails, NeverRestarts, Ordinary, SupervisedBy, TaskFactory, TaskOutput, TotalTable, Transient,
     UndeclaredChild, WatchableBy,
 };
 

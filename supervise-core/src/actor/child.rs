@@ -12,7 +12,7 @@ use std::time::Duration;
 use crate::actor::actor_ref::{ActorRef, AnyActorRef};
 use crate::actor::cell::Cell;
 use crate::actor::configuration::Configuration;
-use crate::actor::definition::{Actor, Built, NeverFails, RefOf};
+use crate::actor::definition::{Actor, Built, NeverFails, RefOf, Supervisor};
 use crate::actor::description::DeciderTable;
 use crate::actor::factory::Factory;
 use crate::actor::parent_check::{DecidedBy, EscalationsDecidedBy, HandlersOfOneImplBlockDecidedBy, SupervisedBy};
@@ -104,7 +104,7 @@ impl<A> Child<A> {
     /// returns `None`.
     pub fn actor(&self) -> RefOf<A>
     where
-        A: Actor,
+        A: Supervisor,
     {
         match self.get() {
             Some(actor) => actor,
@@ -119,7 +119,7 @@ impl<A> Child<A> {
     /// The child's ref, or `None` before the field has been filled in.
     pub fn get(&self) -> Option<RefOf<A>>
     where
-        A: Actor,
+        A: Supervisor,
     {
         self.slot.as_ref()?.current().clone().map(Into::into)
     }

@@ -161,7 +161,8 @@ pub trait Supervisor: Sized + 'static {
     note = "write `#[actor] impl {Self} {{}}`, and in it a method with `#[handler]` for each message",
     note = "if there is a block: an attribute above `#[actor]` may have removed it; handlers are `async` without `#[async_trait]`"
 )]
-pub trait Actor: Supervisor + Send {
+pub trait Actor: Supervisor + Send // and each field: `Arc` for `Rc`, `Arc<dyn T + Send + Sync>` for `Arc<dyn T>`
+{
     /// The type of the actor's messages.
     type Message: Send + 'static;
 
@@ -443,7 +444,7 @@ pub trait Durable: Supervisor {}
     label = "this factory's value is not an actor",
     note = "if it is a struct or an enum: write `#[actor]` above the type, and above its `impl` block (an empty block will do)",
     note = "if it is `async`: a factory does not wait, so remove `async`, keep what takes time in a field of the actor, such as an `Option`, and fill it in the actor's `#[pre_start] async fn begin(&mut self) -> Result<(), E>`",
-    note = "if it is the `..Props` of a pattern, such as a pool: remove the `||`, and write `spawn_with(name, Pool::round_robin(4, || Worker).props())` for `spawn(name, || Pool::round_robin(4, || Worker))`"
+    note = "if it is the `..Props` of a pattern, such as a pool: remove the `||`, and write `spawn_with(name, Pool::round_robin(4, || Worker).props())` for `spawn(name, || Pool::round_robin(4, || Worker))`; a field names the pattern in its type, `#[child(|_| Pool::round_robin(4, || Worker).props())] workers: Child<Pool<Worker>>`"
 )]
 pub trait Built: Send {
     /// The actor that the factory builds.

@@ -61,10 +61,11 @@ pub use self::envelope::{ByHand, ByRequest, Envelope, MessageFor, ReplySlot};
 pub use self::factory::Factory;
 pub(crate) use self::guardian::Guardian;
 pub use self::parent_check::{
-    DecidedBy, Decides, DecidesAll, DecidesFailedStartFrom, DecidesPermanentEndFrom, DecidesUnasked,
-    DeclarationDecidedBy, EscalatedErrorDecidedBy, EscalationsDecidedBy, FactoryErrorDecidedBy,
-    HandlersOfOneImplBlockDecidedBy, InitializationFailed, NeverRestarts, SupervisedBy, WatchableBy, Watches,
-    WatchesAny,
+    AllHandlersStandInOneImplBlock, DecidedBy, Decides, DecidesAll, DecidesFailedStartFrom,
+    DecidesPermanentEndFrom, DecidesPool, DecidesUnasked, DeclarationDecidedBy, EachDecidedBy,
+    EscalatedErrorDecidedBy, EscalationsDecidedBy, FactoryErrorDecidedBy, FailsByItself, Failures,
+    HandlersOfOneImplBlockDecidedBy, InitializationFailed, NeverRestarts, NoHandlerFails, SupervisedBy,
+    WatchableBy, Watches, WatchesAny,
 };
 pub use self::props::{GivesProps, Props, SpentInstance};
 pub use self::protocol_ref::{Behind, ProtocolRef};
@@ -84,7 +85,5 @@ pub use self::rules::{
 #[cfg(feature = "durable")]
 pub use self::stored::{Asking, Keyed, Sender};
 pub use self::system::{ActorSystem, ActorSystemBuilder, RuntimeGone, StartError};
-pub use self::table::{
-    AddRule, DefaultTable, HasARuleFor, StoppingTable, SupervisionTable, TotalTable, Unchecked,
-};
-pub use self::work::{Task, TaskOutput, Work, WorkId};
+pub use self::table::{DefaultTable, HasARuleFor, StoppingTable, SupervisionTable, TotalTable, Unchecked};
+pub use self::work::{Task, TaskFactory, TaskOutput, Work, WorkId};

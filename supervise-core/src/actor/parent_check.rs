@@ -1,6 +1,8 @@
 //! What the compiler checks between a parent and its child: the parent's table decides every failure that the child can report, and the
 //! parent handles the end of what it watches.
 
+use std::marker::PhantomData;
+
 use super::actor_ref::TypedRef;
 use super::death_watch::AnyActor;
 use super::definition::{FailsWith, NeverFails};
@@ -30,6 +32,18 @@ pub trait DecidesUnasked<E: ?Sized> {}
 #[diagnostic::do_not_recommend]
 impl<P: Decides<E>, E: ?Sized> DecidesUnasked<E> for P {}
 
+/// [`Decides`], for the failure `E` of a pool. A trait of its own, so that its message says where the failure comes from.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no supervision rule for the failure `{E}` of a pool",
+    label = "a pool fails with `{E}` when its permanent workers end by themselves too often, and `{Self}` does not say what happens then",
+    note = "add a rule: `#[supervise(.., on({E}) = Restart)]` on `{Self}` (or `Resume`, `Stop`, `Escalate`)",
+    note = "a rule for an error of the workers does not decide this: the pool's own table decides those, and its limit says how often workers are replaced"
+)]
+pub trait DecidesPool<E> {}
+
+#[diagnostic::do_not_recommend]
+impl<P: Decides<E>, E> DecidesPool<E> for P {}
+
 /// The type of failed starts, for the rule `on(InitializationFailed) = ..` and for the bound `P: Decides<InitializationFailed>`. A child may escalate the
 /// failed start of one of its own children. Such a failure can hold an error of any type, so a rule for one error type does not decide it. Rule [3.9](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-3.9).
 #[derive(Debug, Clone, Copy)]
@@ -43,7 +57,7 @@ pub enum InitializationFailed {}
 )]
 pub trait DecidesAll {}
 
-/// `P` decides every error of a factory.
+/// `P` decides every error for which `Self` stands: those of a factory, or those of handlers and hooks.
 pub trait DecidedBy<P> {}
 
 impl<P> DecidedBy<P> for NeverFails {}
@@ -98,13 +112,53 @@ pub trait DecidesFailedStartFrom<A> {}
 #[diagnostic::do_not_recommend]
 impl<A, P: Decides<InitializationFailed>> DecidesFailedStartFrom<A> for P {}
 
-/// `P` decides every failure of the handlers and hooks of `Self`. `#[actor]` on the impl block writes it.
+/// `P` decides every failure of the handlers and hooks of `Self`. An actor with `#[actor]` has it by its
+/// [failures](AllHandlersStandInOneImplBlock::Failures). The author of a hand-written actor writes it by hand.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not say what it can fail with, because it has no `#[actor] impl` block",
     label = "the parent `{P}` must decide the failures of `{Self}`",
     note = "write `#[actor] impl {Self} {{ #[handler] fn .. }}` (the block may be empty)"
 )]
 pub trait HandlersOfOneImplBlockDecidedBy<P> {}
+
+// The failures belong to a type of the block, so that rustc reports a second block once, and by the name of the other trait.
+impl<P, A: AllHandlersStandInOneImplBlock<Failures: EachDecidedBy<P>>> HandlersOfOneImplBlockDecidedBy<P> for A {}
+
+/// An actor has one `#[actor] impl` block, which writes this impl. rustc's error about a second block names the trait: move its handlers
+/// to the first block, and methods that are not handlers to an `impl` block without the attribute.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not say what it can fail with, because it has no `#[actor] impl` block",
+    label = "the parent must decide the failures of `{Self}`",
+    note = "write `#[actor] impl {Self} {{ #[handler] fn .. }}` (the block may be empty)"
+)]
+pub trait AllHandlersStandInOneImplBlock {
+    /// [`Failures`] of a type that stands for what the handlers, hooks and watch methods of the block fail with, see [`DecidedBy`].
+    type Failures;
+}
+
+/// The failures for which the type `F` stands.
+#[derive(Debug)]
+pub struct Failures<F>(PhantomData<F>);
+
+/// `P` decides each of the [`Failures`].
+///
+/// It has one impl. If an actor has two blocks, rustc does not know its failures, and says so where it can show several impls. It has
+/// refused the second block already.
+pub trait EachDecidedBy<P> {}
+
+impl<P, F: DecidedBy<P>> EachDecidedBy<P> for Failures<F> {}
+
+/// Stands for the failures of an actor `A` whose handlers and hooks cannot fail. Its declaration may still fail.
+#[derive(Debug)]
+pub struct NoHandlerFails<A>(PhantomData<A>);
+
+impl<P, A: DeclarationDecidedBy<P>> DecidedBy<P> for NoHandlerFails<A> {}
+
+/// Stands for an error with which an actor of this crate fails by itself, and not because of a message.
+#[derive(Debug)]
+pub struct FailsByItself<E>(PhantomData<E>);
+
+impl<P: DecidesUnasked<E>, E> DecidedBy<P> for FailsByItself<E> {}
 
 /// `P` decides what `Self` can fail with because of its declaration: the overflow of a bounded stash, and the failed starts of its
 /// declared children. `#[actor]` on the type writes it. Rule [3.9](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-3.9).

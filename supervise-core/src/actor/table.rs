@@ -48,21 +48,12 @@ pub trait SupervisionTable: 'static {
     }
 }
 
-/// An error as the rules for its type match it. If they leave a variant out, rustc says that `AddRule::on(&DbError::Gone)` is not covered, and
-/// quotes the line of the variant with its comment. Rustc always adds a help about match arms.
-#[derive(Debug)]
-#[allow(non_camel_case_types, reason = "rustc prints it as the rule that the user should add")]
-pub enum AddRule<'e, E> {
-    /// An error for which there is perhaps no rule.
-    on(&'e E), // add `on(MyError::Variant) = Stop` for each, or `on(MyError) = Stop` behind the other rules for all
-}
-
 /// [`Decides`], for an error that may have another inside it. A trait of its own, so that its message can say so.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no supervision rule for the failure `{E}`",
     label = "this child can fail with `{E}`, and `{Self}` does not say what happens then",
-    note = "a rule sees the error that a handler returns, not an error inside it: to have the rules for `io::Error` decide, let the handler return `Result<_, io::Error>`",
-    note = "or add `on({E}) = Restart` (or `Resume`, `Stop`, `Escalate`) to `#[supervise(..)]` on `{Self}`; a rule before that one, such as `on({E} if |error| error.is::<std::io::Error>()) = Resume`, decides by the error inside"
+    note = "a rule sees the error that a handler returns, not an error inside it: to have the rule `on(MyError) = ..` decide, let the handler return `Result<_, MyError>`",
+    note = "or add `on({E}) = Restart` (or `Resume`, `Stop`, `Escalate`) to `#[supervise(..)]` on `{Self}`; a rule before that one, such as `on({E} if |error| error.is::<MyError>()) = Resume`, decides by the error inside"
 )]
 pub trait HasARuleFor<E> {}
 

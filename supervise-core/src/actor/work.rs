@@ -37,7 +37,7 @@ use crate::actor::dispatch;
 use crate::base::{Payload, StartOrder, UserValue, contained, contained_async};
 use crate::failure::Failure;
 
-pub use self::context::Work;
+pub use self::context::{TaskFactory, Work};
 pub use self::task::{Task, TaskOutput};
 
 /// Identifies one piece of work that an actor has running. [`Context::pipe`](crate::Context::pipe) and similar

@@ -4,9 +4,8 @@ use std::marker::PhantomData;
 
 use crate::actor::Child;
 
-/// An actor has one `#[actor] impl` block, which writes this impl. rustc's error about a second block names the trait: move its handlers
-/// to the first block, and methods that are not handlers to an `impl` block without the attribute.
-pub trait AllHandlersStandInOneImplBlock {}
+/// An actor with type parameters that any thread can run. The bounds of each impl say so.
+pub trait RunsOnAnyThread {}
 
 /// Requires that an actor with type parameters can move between threads. rustc proposes the bound to add, and shows the line with the
 /// comment.

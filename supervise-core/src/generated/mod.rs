@@ -8,6 +8,7 @@
 mod batch;
 mod compiler_hints;
 pub mod migration_hints;
+pub mod missing_rule;
 mod named_error;
 mod plain_reply;
 pub mod probes;
@@ -25,9 +26,9 @@ use std::future::Future;
 use std::marker::PhantomData;
 
 use crate::actor::{
-    Actor, ActorRef, ActorType, Built, Child, Context, DecidedBy, Declare, Envelope, EscalationsDecidedBy,
-    Factory, GivesProps, Guardian, HandlersOfOneImplBlockDecidedBy, Props, RefOf, ReplySlot, ReplyTo, Request,
-    SupervisedBy, Supervisor, TypedRef, answer, typed,
+    Actor, ActorRef, ActorType, Built, Child, Context, DecidedBy, Decides, Declare, Envelope,
+    EscalationsDecidedBy, Factory, GivesProps, Guardian, HandlersOfOneImplBlockDecidedBy, Props, RefOf, ReplySlot,
+    ReplyTo, Request, SupervisedBy, Supervisor, TypedRef, answer, typed,
 };
 use crate::base::drop_contained;
 use crate::failure::Failure;
@@ -218,24 +219,18 @@ pub trait Sendable: Send + 'static {}
 #[diagnostic::do_not_recommend]
 impl<T: Send + 'static> Sendable for T {}
 
+/// Stands for a message about which an error is already reported.
+pub fn no_request<A: Actor>() -> Request<'static, A, ()> {
+    unreachable!("the block has a mistake")
+}
+
 /// Requires that a value is sendable. rustc reports the error at the argument's type.
 pub fn sendable<T: Sendable>(value: T) -> T {
     value
 }
 
-/// An actor that may move to the thread that runs it.
-#[diagnostic::on_unimplemented(
-    message = "the actor `{Self}` cannot move between threads: a field of it is not `Send`",
-    label = "an actor runs on any thread",
-    note = "use types that are `Send` in its fields: `Arc` for `Rc`, `Mutex` for `RefCell`, `Box<dyn Trait + Send>` for `Box<dyn Trait>`, `Arc<dyn Trait + Send + Sync>` for `Arc<dyn Trait>`"
-)]
-pub trait Moves: Send {}
-
-#[diagnostic::do_not_recommend]
-impl<T: Send> Moves for T {}
-
-/// Requires an `#[actor] impl` block, and an actor that is `Send`. rustc reports the error at the actor's name.
-pub fn has_messages<A: Actor + Moves>() {}
+/// Requires an `#[actor] impl` block. rustc reports the error at the actor's name.
+pub fn has_messages<A: Actor>() {}
 
 /// What `redeliver` requires of an argument.
 ///
@@ -293,6 +288,12 @@ pub fn error_as<E: ErrorValue>(failure: &Failure) -> Option<&E> {
     failure.downcast_ref()
 }
 
+/// [`error_as`], for one of several enums in the table of `P`. If two of them are one enum in two spellings, rustc has reported that, and does
+/// not know here which impl of [`Decides`] holds: then it does not report the variants without a rule.
+pub fn error_of<P: Decides<E>, E: ErrorValue>(failure: &Failure) -> Option<&E> {
+    error_as(failure)
+}
+
 /// Evaluates a rule's guard. Fixes the type of the closure's parameter.
 pub fn guard<E>(error: &E, guard: impl FnOnce(&E) -> bool) -> bool {
     guard(error)
@@ -303,15 +304,27 @@ pub fn guard<E>(error: &E, guard: impl FnOnce(&E) -> bool) -> bool {
     message = "the closure of `#[child(..)]` must return a factory: another closure, which runs at each restart of the child",
     label = "this does not return a closure, or one that can run only once",
     note = "a closure that moves a captured value into the actor can run only once: clone inside it, `|this| {{ let config = this.config.clone(); move || Reader {{ config: config.clone() }} }}`",
-    note = "an expression that makes the actor itself needs a `||` before it: write `#[child(|_| || Reader::new())]` for `#[child(|_| Reader::new())]`"
+    note = "an expression that makes the actor itself needs a `||` before it: write `#[child(|_| || Reader::new())]` for `#[child(|_| Reader::new())]`",
+    note = "if the field should hold a pool or another pattern: its type names the pattern, `Child<Pool<Worker>>` for `Child<Worker>`, with `#[child(|_| Pool::round_robin(4, || Worker).props())]`"
 )]
 pub trait ChildFactory: Factory {}
 
 #[diagnostic::do_not_recommend]
 impl<F: Factory> ChildFactory for F {}
 
+/// A factory that may move to the thread that runs the child.
+#[diagnostic::on_unimplemented(
+    message = "the factory of a child cannot move between threads: a value in it is not `Send`",
+    label = "this makes a factory that is not `Send`",
+    note = "use types that are `Send` in what the factory captures: `Arc` for `Rc`, `Arc<dyn Trait + Send + Sync>` for `Arc<dyn Trait>`"
+)]
+pub trait Captures: Send {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Send> Captures for T {}
+
 /// Runs the expression of a `#[child(..)]` attribute. rustc reports an expression that does not return a factory there.
-pub fn factory<P, F: ChildFactory + Send + 'static>(parent: &mut P, make: impl FnOnce(&mut P) -> F) -> F {
+pub fn factory<P, F: ChildFactory + Captures + 'static>(parent: &mut P, make: impl FnOnce(&mut P) -> F) -> F {
     make(parent)
 }
 
@@ -372,9 +385,9 @@ pub fn props<P, M: ChildProps>(
 
 /// What the closure of a pattern's field returns.
 #[diagnostic::on_unimplemented(
-    message = "the closure of a pattern (a pool, a backoff supervisor, a circuit breaker) must return its props, not `{Self}`",
+    message = "the closure of a pattern (a pool, a backoff supervisor, a circuit breaker) must return its props",
     label = "this closure does not return `Props`",
-    note = "there is one closure, which runs for each instance of the parent: `|this| Pool::round_robin(4, || Worker).props()`"
+    note = "write one closure, without a `||` after it: `#[child(|_| Pool::round_robin(4, || Worker).props())]`; it runs for each instance of the parent"
 )]
 pub trait ChildProps: GivesProps {}
 

@@ -37,8 +37,8 @@ use super::stand_in::{BackoffSupervisorRef, StandInRef};
 use super::template::{Blueprint, SharedFactory, Template};
 use super::{BlueprintUnder, Decider, decider, system_time};
 use crate::actor::{
-    Actor, ActorRef, AskError, Context, DeciderTable, DecidesAll, DecidesUnasked, DefaultTable, EndReason,
-    EscalationsDecidedBy, HandlersOfOneImplBlockDecidedBy, NeverFails, Props, RefOf, Ruled, SpawnError,
+    Actor, ActorRef, AllHandlersStandInOneImplBlock, AskError, Context, DeciderTable, DecidesAll, DefaultTable,
+    EndReason, EscalationsDecidedBy, FailsByItself, Failures, NeverFails, Props, RefOf, Ruled, SpawnError,
     StoppingTable, SupervisionTable, Supervisor, Terminated, TypedRef, Unchecked, Visit, drop_because,
 };
 use crate::base::UserValue;
@@ -525,7 +525,9 @@ impl<C: Actor> Actor for BackoffSupervisor<C> {
     }
 }
 
-impl<C: Actor, P: DecidesUnasked<SpawnError>> HandlersOfOneImplBlockDecidedBy<P> for BackoffSupervisor<C> {}
+impl<C: Actor> AllHandlersStandInOneImplBlock for BackoffSupervisor<C> {
+    type Failures = Failures<FailsByItself<SpawnError>>;
+}
 impl<C: Actor, P: DecidesAll> EscalationsDecidedBy<P> for BackoffSupervisor<C> {}
 
 /// A delayed start. Dropping this cancels it.

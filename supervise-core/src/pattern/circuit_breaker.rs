@@ -32,9 +32,9 @@ use super::stand_in::StandInRef;
 use super::template::Template;
 use super::{Blueprint, BlueprintUnder, Decider, decider};
 use crate::actor::{
-    Actor, ActorRef, AskError, CircuitOpen, Context, DeciderTable, DecidesAll, DecidesUnasked, DefaultTable,
-    EscalationsDecidedBy, HandlersOfOneImplBlockDecidedBy, NeverFails, Props, Ruled, SpawnError, SupervisionTable,
-    Supervisor, Terminated, drop_because,
+    Actor, ActorRef, AllHandlersStandInOneImplBlock, AskError, CircuitOpen, Context, DeciderTable, DecidesAll,
+    DefaultTable, EscalationsDecidedBy, FailsByItself, Failures, NeverFails, Props, Ruled, SpawnError,
+    SupervisionTable, Supervisor, Terminated, drop_because,
 };
 use crate::failure::Failure;
 use crate::mailbox::MailboxKind;
@@ -360,7 +360,9 @@ impl<C: Actor> Actor for CircuitBreaker<C> {
     }
 }
 
-impl<C: Actor, P: DecidesUnasked<SpawnError>> HandlersOfOneImplBlockDecidedBy<P> for CircuitBreaker<C> {}
+impl<C: Actor> AllHandlersStandInOneImplBlock for CircuitBreaker<C> {
+    type Failures = Failures<FailsByItself<SpawnError>>;
+}
 impl<C: Actor, P: DecidesAll> EscalationsDecidedBy<P> for CircuitBreaker<C> {}
 
 impl<C: Actor> fmt::Debug for CircuitBreaker<C> {

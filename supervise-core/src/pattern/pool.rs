@@ -32,8 +32,8 @@ use super::stand_in::StandInRef;
 use super::template::{Blueprint, SharedFactory, Template};
 use super::{Decider, system_time};
 use crate::actor::{
-    Actor, ActorRef, AskError, Context, DeciderTable, DecidesAll, DecidesUnasked, EscalationsDecidedBy,
-    HandlersOfOneImplBlockDecidedBy, RefOf, Request, Ruled, SpawnError, Supervisor, Terminated, Visit,
+    Actor, ActorRef, AllHandlersStandInOneImplBlock, AskError, Context, DecidedBy, DeciderTable, DecidesAll,
+    DecidesPool, EscalationsDecidedBy, Failures, RefOf, Request, Ruled, SpawnError, Supervisor, Terminated, Visit,
 };
 use crate::base::ActorPath;
 use crate::failure::Failure;
@@ -451,7 +451,16 @@ impl<C: Actor> Actor for Pool<C> {
     }
 }
 
-impl<C: Actor, P: DecidesUnasked<TooManyReplacements>> HandlersOfOneImplBlockDecidedBy<P> for Pool<C> {}
+impl<C: Actor> AllHandlersStandInOneImplBlock for Pool<C> {
+    type Failures = Failures<PoolFails>;
+}
+
+/// Stands for what a pool fails with.
+#[derive(Debug)]
+pub enum PoolFails {}
+
+impl<P: DecidesPool<TooManyReplacements>> DecidedBy<P> for PoolFails {}
+
 impl<C: Actor, P: DecidesAll> EscalationsDecidedBy<P> for Pool<C> {}
 
 /// The permanent workers of a pool ended by themselves more often than its limit grants. The pool fails with it.

@@ -27,9 +27,10 @@ use crate::spans::{self, located};
 
 pub(crate) fn expand(block: &Block) -> TokenStream {
     let Block { item, cfgs, .. } = block;
-    let mut generated = vec![one_block(block), one_module(block), message::message(block)];
+    let mut generated = vec![one_block(block), coverage::failures(block), message::message(block)];
+    generated.extend(bounds(block));
     generated.extend(message::debug(block));
-    generated.extend([behaviour::actor(block), reference::reference(block), coverage::failures(block)]);
+    generated.extend([behaviour::actor(block), reference::reference(block)]);
     generated.extend(message::visible(block));
     generated.extend(coverage::watches(block));
     generated.extend(ordinary::ordinary(block));
@@ -61,18 +62,15 @@ fn one_block(block: &Block) -> TokenStream {
     }
 }
 
-/// An impl of a trait whose name explains rustc's error about a second block in another module. It also asks for the bounds of type
-/// parameters.
-fn one_module(block: &Block) -> TokenStream {
+/// Asks for the bounds of type parameters that may not be `Send`.
+fn bounds(block: &Block) -> Option<TokenStream> {
     let Block { krate, actor, unsure, .. } = block;
-    let of = quote_spanned!(Span::mixed_site()=> #krate::AllHandlersStandInOneImplBlock);
+    let here = Span::mixed_site().located_at(unsure.first()?.span());
+    let movable = quote!(#krate::__private::MovesBetweenThreads<#actor>: ::core::marker::Sized);
     let mut generics = block.generics.clone();
-    if let [first, ..] = unsure.as_slice() {
-        let here = Span::mixed_site().located_at(first.span());
-        let movable = quote!(#krate::__private::MovesBetweenThreads<#actor>: ::core::marker::Sized);
-        require(&mut generics, spans::path_at(&movable, here));
-    }
-    derivation(&generics, of, actor, TokenStream::new())
+    require(&mut generics, spans::path_at(&movable, here));
+    let of = quote_spanned!(Span::mixed_site()=> #krate::__private::RunsOnAnyThread);
+    Some(derivation(&generics, of, actor, TokenStream::new()))
 }
 
 /// The call of a method, awaited if it is async. The call has the span of the method's name, because rustc reports there that

@@ -194,7 +194,7 @@ pub(crate) struct Stash {
 
 impl Block {
     /// The generics with what an actor must be. Impls that need it require it, so that rustc reports parameters whose bounds do not
-    /// suffice only where `one_module` asks for it.
+    /// suffice only where `bounds` asks for it.
     pub(crate) fn sendable(&self) -> Generics {
         let mut generics = self.generics.clone();
         let actor = &self.actor;

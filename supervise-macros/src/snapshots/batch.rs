@@ -33,7 +33,31 @@ impl Writer {
 #[allow(dead_code, non_camel_case_types)]
 type all_handlers_of_Writer_stand_in_one_impl_block = ();
 #[allow(deprecated)]
-impl ::supervise::AllHandlersStandInOneImplBlock for Writer {}
+const _: () = {
+    #[doc(hidden)]
+    #[allow(dead_code, missing_debug_implementations, unnameable_types, unreachable_pub)]
+    pub struct FailuresOfWriter;
+    #[automatically_derived]
+    impl ::supervise::AllHandlersStandInOneImplBlock for Writer {
+        type Failures = ::supervise::Failures<FailuresOfWriter>;
+    }
+    trait __Failure0<P> {}
+    #[cfg(unix)]
+    impl<__P> __Failure0<__P> for Writer
+    where
+        __P: ::supervise::Decides<
+            <io::Result<()> as ::supervise::__private::ResultLike>::Err,
+        >,
+    {}
+    #[cfg(not(all(unix)))]
+    impl<__P> __Failure0<__P> for Writer {}
+    impl<__P> ::supervise::DecidedBy<__P> for FailuresOfWriter
+    where
+        Writer: __Failure0<__P>,
+        Writer: ::supervise::DeclarationDecidedBy<__P>,
+        __P: ::supervise::Decides<DbError>,
+    {}
+};
 #[allow(deprecated)]
 ///The messages of [`Writer`].
 #[allow(dead_code, missing_docs, private_bounds, private_interfaces, unreachable_pub)]
@@ -251,22 +275,3 @@ impl WriterRef {
         >(self.actor_ref(), WriterMessage::Count {})
     }
 }
-#[allow(deprecated)]
-const _: () = {
-    trait __Failure0<P> {}
-    #[cfg(unix)]
-    impl<__P> __Failure0<__P> for Writer
-    where
-        __P: ::supervise::Decides<
-            <io::Result<()> as ::supervise::__private::ResultLike>::Err,
-        >,
-    {}
-    #[cfg(not(all(unix)))]
-    impl<__P> __Failure0<__P> for Writer {}
-    impl<__P> ::supervise::HandlersOfOneImplBlockDecidedBy<__P> for Writer
-    where
-        Writer: __Failure0<__P>,
-        Writer: ::supervise::DeclarationDecidedBy<__P>,
-        __P: ::supervise::Decides<DbError>,
-    {}
-};

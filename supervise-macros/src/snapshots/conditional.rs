@@ -27,7 +27,39 @@ impl Feed {
 #[allow(dead_code, non_camel_case_types)]
 type all_handlers_of_Feed_stand_in_one_impl_block = ();
 #[allow(deprecated)]
-impl ::supervise::AllHandlersStandInOneImplBlock for Feed {}
+const _: () = {
+    #[doc(hidden)]
+    #[allow(dead_code, missing_debug_implementations, unnameable_types, unreachable_pub)]
+    pub struct FailuresOfFeed;
+    #[automatically_derived]
+    impl ::supervise::AllHandlersStandInOneImplBlock for Feed {
+        type Failures = ::supervise::Failures<FailuresOfFeed>;
+    }
+    trait __Failure0<P> {}
+    #[cfg(unix)]
+    impl<__P> __Failure0<__P> for Feed
+    where
+        __P: ::supervise::Decides<UnixError>,
+    {}
+    #[cfg(not(all(unix)))]
+    impl<__P> __Failure0<__P> for Feed {}
+    trait __Failure1<P> {}
+    #[cfg(windows)]
+    impl<__P> __Failure1<__P> for Feed
+    where
+        __P: ::supervise::DecidesUnasked<
+            <io::Result<()> as ::supervise::__private::ResultLike>::Err,
+        >,
+    {}
+    #[cfg(not(all(windows)))]
+    impl<__P> __Failure1<__P> for Feed {}
+    impl<__P> ::supervise::DecidedBy<__P> for FailuresOfFeed
+    where
+        Feed: __Failure0<__P>,
+        Feed: __Failure1<__P>,
+        Feed: ::supervise::DeclarationDecidedBy<__P>,
+    {}
+};
 #[allow(deprecated)]
 ///The messages of [`Feed`].
 #[allow(dead_code, missing_docs, private_bounds, private_interfaces, unreachable_pub)]
@@ -156,30 +188,3 @@ impl FeedRef {
         >(self.actor_ref(), FeedMessage::Read {})
     }
 }
-#[allow(deprecated)]
-const _: () = {
-    trait __Failure0<P> {}
-    #[cfg(unix)]
-    impl<__P> __Failure0<__P> for Feed
-    where
-        __P: ::supervise::Decides<UnixError>,
-    {}
-    #[cfg(not(all(unix)))]
-    impl<__P> __Failure0<__P> for Feed {}
-    trait __Failure1<P> {}
-    #[cfg(windows)]
-    impl<__P> __Failure1<__P> for Feed
-    where
-        __P: ::supervise::DecidesUnasked<
-            <io::Result<()> as ::supervise::__private::ResultLike>::Err,
-        >,
-    {}
-    #[cfg(not(all(windows)))]
-    impl<__P> __Failure1<__P> for Feed {}
-    impl<__P> ::supervise::HandlersOfOneImplBlockDecidedBy<__P> for Feed
-    where
-        Feed: __Failure0<__P>,
-        Feed: __Failure1<__P>,
-        Feed: ::supervise::DeclarationDecidedBy<__P>,
-    {}
-};

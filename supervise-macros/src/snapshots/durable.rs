@@ -46,7 +46,10 @@ impl Orders {
 #[allow(dead_code, non_camel_case_types)]
 type all_handlers_of_Orders_stand_in_one_impl_block = ();
 #[allow(deprecated)]
-impl ::supervise::AllHandlersStandInOneImplBlock for Orders {}
+#[automatically_derived]
+impl ::supervise::AllHandlersStandInOneImplBlock for Orders {
+    type Failures = ::supervise::Failures<::supervise::NoHandlerFails<Orders>>;
+}
 #[allow(deprecated)]
 ///The messages of [`Orders`].
 #[allow(dead_code, missing_docs, private_bounds, private_interfaces, unreachable_pub)]
@@ -318,8 +321,3 @@ impl OrdersRef {
             .inline()
     }
 }
-#[allow(deprecated)]
-impl<__P> ::supervise::HandlersOfOneImplBlockDecidedBy<__P> for Orders
-where
-    Orders: ::supervise::DeclarationDecidedBy<__P>,
-{}

@@ -118,12 +118,14 @@ where
 #[allow(dead_code, non_camel_case_types)]
 type all_handlers_of_Reader_stand_in_one_impl_block = ();
 #[allow(deprecated)]
+#[automatically_derived]
 impl<S: Source, const N: usize> ::supervise::AllHandlersStandInOneImplBlock
 for Reader<S, N>
 where
     S: Clone,
-    ::supervise::__private::MovesBetweenThreads<Reader<S, N>>: ::core::marker::Sized,
-{}
+{
+    type Failures = ::supervise::Failures<::supervise::NoHandlerFails<Reader<S, N>>>;
+}
 #[allow(deprecated)]
 ///The messages of [`Reader`].
 #[allow(dead_code, missing_docs, private_bounds, private_interfaces, unreachable_pub)]
@@ -135,6 +137,12 @@ where
     ///The message for `next`.
     Next { other: Reader<S, N> },
 }
+#[allow(deprecated)]
+impl<S: Source, const N: usize> ::supervise::__private::RunsOnAnyThread for Reader<S, N>
+where
+    S: Clone,
+    ::supervise::__private::MovesBetweenThreads<Reader<S, N>>: ::core::marker::Sized,
+{}
 #[allow(deprecated)]
 #[automatically_derived]
 impl<S: Source, const N: usize> ::core::fmt::Debug for ReaderMessage<S, N>
@@ -218,10 +226,3 @@ where
         >(self.actor_ref(), ReaderMessage::Next { other })
     }
 }
-#[allow(deprecated)]
-impl<S: Source, __P, const N: usize> ::supervise::HandlersOfOneImplBlockDecidedBy<__P>
-for Reader<S, N>
-where
-    S: Clone,
-    Reader<S, N>: ::supervise::DeclarationDecidedBy<__P>,
-{}

@@ -20,7 +20,20 @@ impl Feed {
 #[allow(dead_code, non_camel_case_types)]
 type all_handlers_of_Feed_stand_in_one_impl_block = ();
 #[allow(deprecated)]
-impl ::supervise::AllHandlersStandInOneImplBlock for Feed {}
+const _: () = {
+    #[doc(hidden)]
+    #[allow(dead_code, missing_debug_implementations, unnameable_types, unreachable_pub)]
+    pub struct FailuresOfFeed;
+    #[automatically_derived]
+    impl ::supervise::AllHandlersStandInOneImplBlock for Feed {
+        type Failures = ::supervise::Failures<FailuresOfFeed>;
+    }
+    impl<__P> ::supervise::DecidedBy<__P> for FailuresOfFeed
+    where
+        Feed: ::supervise::DeclarationDecidedBy<__P>,
+        __P: ::supervise::DecidesUnasked<SpawnError>,
+    {}
+};
 #[allow(deprecated)]
 ///The messages of [`Feed`].
 #[allow(dead_code, missing_docs, private_bounds, private_interfaces, unreachable_pub)]
@@ -106,11 +119,5 @@ impl ::supervise::Actor for Feed {
 #[allow(dead_code, unreachable_pub)]
 #[allow(clippy::too_many_arguments, clippy::type_complexity)]
 impl FeedRef {}
-#[allow(deprecated)]
-impl<__P> ::supervise::HandlersOfOneImplBlockDecidedBy<__P> for Feed
-where
-    Feed: ::supervise::DeclarationDecidedBy<__P>,
-    __P: ::supervise::DecidesUnasked<SpawnError>,
-{}
 #[allow(deprecated)]
 impl<__A> ::supervise::Watches<__A> for Feed {}

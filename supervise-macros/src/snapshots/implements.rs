@@ -23,10 +23,20 @@ impl<K: Key> Database<K> {
 #[allow(dead_code, non_camel_case_types)]
 type all_handlers_of_Database_stand_in_one_impl_block = ();
 #[allow(deprecated)]
-impl<K: Key> ::supervise::AllHandlersStandInOneImplBlock for Database<K>
-where
-    ::supervise::__private::MovesBetweenThreads<Database<K>>: ::core::marker::Sized,
-{}
+const _: () = {
+    #[doc(hidden)]
+    #[allow(dead_code, missing_debug_implementations, unnameable_types, unreachable_pub)]
+    pub struct FailuresOfDatabase<A>(::core::marker::PhantomData<A>);
+    #[automatically_derived]
+    impl<K: Key> ::supervise::AllHandlersStandInOneImplBlock for Database<K> {
+        type Failures = ::supervise::Failures<FailuresOfDatabase<Database<K>>>;
+    }
+    impl<K: Key, __P> ::supervise::DecidedBy<__P> for FailuresOfDatabase<Database<K>>
+    where
+        Database<K>: ::supervise::DeclarationDecidedBy<__P>,
+        __P: ::supervise::Decides<PutError>,
+    {}
+};
 #[allow(deprecated)]
 ///The messages of [`Database`].
 #[allow(dead_code, missing_docs, private_bounds, private_interfaces, unreachable_pub)]
@@ -38,6 +48,11 @@ pub enum DatabaseMessage<K: Key> {
     ///The message for `forget`.
     Forget { key: K },
 }
+#[allow(deprecated)]
+impl<K: Key> ::supervise::__private::RunsOnAnyThread for Database<K>
+where
+    ::supervise::__private::MovesBetweenThreads<Database<K>>: ::core::marker::Sized,
+{}
 #[allow(deprecated)]
 #[automatically_derived]
 impl<K: Key> ::core::fmt::Debug for DatabaseMessage<K> {
@@ -157,12 +172,6 @@ where
         >(self.actor_ref(), DatabaseMessage::Forget { key })
     }
 }
-#[allow(deprecated)]
-impl<K: Key, __P> ::supervise::HandlersOfOneImplBlockDecidedBy<__P> for Database<K>
-where
-    Database<K>: ::supervise::DeclarationDecidedBy<__P>,
-    __P: ::supervise::Decides<PutError>,
-{}
 ports::Storage! {
     [::supervise::__private::implement] [::supervise] [ports::Storage < K >] [Database]
     [DatabaseRef < K >] [< K : Key >] [where Database < K > : ::core::marker::Send +

@@ -50,7 +50,20 @@ impl Desk {
 #[allow(dead_code, non_camel_case_types)]
 type all_handlers_of_Desk_stand_in_one_impl_block = ();
 #[allow(deprecated)]
-impl ::supervise::AllHandlersStandInOneImplBlock for Desk {}
+const _: () = {
+    #[doc(hidden)]
+    #[allow(dead_code, missing_debug_implementations, unnameable_types, unreachable_pub)]
+    pub struct FailuresOfDesk;
+    #[automatically_derived]
+    impl ::supervise::AllHandlersStandInOneImplBlock for Desk {
+        type Failures = ::supervise::Failures<FailuresOfDesk>;
+    }
+    impl<__P> ::supervise::DecidedBy<__P> for FailuresOfDesk
+    where
+        Desk: ::supervise::DeclarationDecidedBy<__P>,
+        __P: ::supervise::Decides<DbError>,
+    {}
+};
 #[allow(deprecated)]
 ///The messages of [`Desk`].
 #[allow(dead_code, missing_docs, private_bounds, private_interfaces, unreachable_pub)]
@@ -208,9 +221,3 @@ impl DeskRef {
         >(self.actor_ref(), DeskMessage::Cancel { order })
     }
 }
-#[allow(deprecated)]
-impl<__P> ::supervise::HandlersOfOneImplBlockDecidedBy<__P> for Desk
-where
-    Desk: ::supervise::DeclarationDecidedBy<__P>,
-    __P: ::supervise::Decides<DbError>,
-{}

@@ -25,7 +25,10 @@ impl Feed {
 #[allow(dead_code, non_camel_case_types)]
 type all_handlers_of_Feed_stand_in_one_impl_block = ();
 #[allow(deprecated)]
-impl ::supervise::AllHandlersStandInOneImplBlock for Feed {}
+#[automatically_derived]
+impl ::supervise::AllHandlersStandInOneImplBlock for Feed {
+    type Failures = ::supervise::Failures<::supervise::NoHandlerFails<Feed>>;
+}
 #[allow(deprecated)]
 ///The messages of [`Feed`].
 #[allow(dead_code, missing_docs, private_bounds, private_interfaces, unreachable_pub)]
@@ -97,8 +100,3 @@ impl FeedRef {
         >(self.actor_ref(), FeedMessage::Fetch { id, name })
     }
 }
-#[allow(deprecated)]
-impl<__P> ::supervise::HandlersOfOneImplBlockDecidedBy<__P> for Feed
-where
-    Feed: ::supervise::DeclarationDecidedBy<__P>,
-{}

@@ -59,14 +59,14 @@ impl ::supervise::Supervisor for Standings {
             FeedError,
         >(failure) {
             #[deny(unreachable_patterns)]
-            match ::supervise::AddRule::on(error) {
-                ::supervise::AddRule::on(FeedError::Malformed { .. }) => {
+            match ::supervise::missing_rule::on(error) {
+                ::supervise::missing_rule::on(FeedError::Malformed { .. }) => {
                     return ::core::result::Result::Ok((
                         ::supervise::Directive::Resume,
                         ::core::option::Option::Some(0u16),
                     ));
                 }
-                ::supervise::AddRule::on(
+                ::supervise::missing_rule::on(
                     FeedError::Timeout,
                 ) if ::supervise::__private::guard::<
                     FeedError,

@@ -42,14 +42,14 @@ impl ::supervise::Supervisor for Db {
             DbError,
         >(failure) {
             #[deny(unreachable_patterns)]
-            match ::supervise::AddRule::on(error) {
-                ::supervise::AddRule::on(DbError::Timeout) => {
+            match ::supervise::missing_rule::on(error) {
+                ::supervise::missing_rule::on(DbError::Timeout) => {
                     return ::core::result::Result::Ok((
                         ::supervise::Directive::Restart,
                         ::core::option::Option::Some(0u16),
                     ));
                 }
-                ::supervise::AddRule::on(DbError::Gone) => {
+                ::supervise::missing_rule::on(DbError::Gone) => {
                     return ::core::result::Result::Ok((
                         ::supervise::Directive::Stop,
                         ::core::option::Option::Some(1u16),

@@ -270,7 +270,7 @@ fn errors_of(table: &Table, key: &TokenStream, krate: &Path) -> TokenStream {
     let first = first_span(key);
     let at = spans::path_at(krate, first);
     let key = &error_type(key, krate);
-    let view = quote_spanned!(first=> #at::__private::error_as::<#key>);
+    let mut view = quote_spanned!(first=> #at::__private::error_as::<#key>);
     if let [(place, Rule { pattern: Pattern::Type(_), guard: None, answer, .. })] = rules.as_slice() {
         let decided = decided(*place, answer, krate);
         return quote_spanned! {mixed=>
@@ -284,14 +284,19 @@ fn errors_of(table: &Table, key: &TokenStream, krate: &Path) -> TokenStream {
         arms.extend(arm(*place, rule, key, krate));
     }
     let whole = |(_, rule): &(u16, &Rule)| matches!(rule.pattern, Pattern::Type(_)) && rule.guard.is_none();
-    let rest = if rules.iter().any(whole) {
-        TokenStream::new()
+    let mut rest = TokenStream::new();
+    if rules.iter().any(whole) {
+        // It covers the variants.
     } else if table.decides_all() {
-        quote_spanned!(mixed=> _ => {})
+        rest = quote_spanned!(mixed=> _ => {});
     } else {
         // rustc reports the variants without a rule. This arm keeps it from suggesting a placeholder arm for them.
-        quote_spanned!(mixed=> _ if false => {})
-    };
+        rest = quote_spanned!(mixed=> _ if false => {});
+        // Another key may be the same type in another spelling, and have the rules for these variants.
+        if rules.len() < table.rules.iter().filter(|rule| rule.pattern.key().is_some()).count() {
+            view = quote_spanned!(first=> #at::__private::error_of::<Self, #key>);
+        }
+    }
     // rustc reports variants without a rule here, at all rules of the type, and prints this expression as a pattern.
     let here = |span| mixed.located_at(span);
     let (start, end) = rules
@@ -301,7 +306,7 @@ fn errors_of(table: &Table, key: &TokenStream, krate: &Path) -> TokenStream {
     let mut error = Group::new(Delimiter::Parenthesis, Ident::new("error", mixed).into_token_stream());
     error.set_span(here(end));
     let at = spans::path_at(krate, here(start));
-    let error = quote_spanned!(here(start)=> #at::AddRule::on #error);
+    let error = quote_spanned!(here(start)=> #at::missing_rule::on #error);
     quote_spanned! {mixed=>
         if let ::core::option::Option::Some(error) = #view(failure) {
             #[deny(unreachable_patterns)]
@@ -330,7 +335,7 @@ fn arm(place: u16, rule: &Rule, key: &TokenStream, krate: &Path) -> TokenStream 
     let at = spans::path_at(krate, first_span(pattern));
     let mut inner = Group::new(Delimiter::Parenthesis, pattern.clone());
     inner.set_span(last_span(pattern));
-    quote_spanned!(here=> #at::AddRule::on #inner #guard => { #body })
+    quote_spanned!(here=> #at::missing_rule::on #inner #guard => { #body })
 }
 
 /// An error type in generated code. A type with the name `Error` may be the trait of all errors. rustc would tell the user to write

@@ -13,7 +13,7 @@ use crate::errors::Errors;
 use crate::grammar::words::{Directive, Part, Scope};
 use crate::grammar::{Argument, Word, meant};
 use crate::settings::{self, Setting, written};
-use crate::spelling::{closest, listed, unknown};
+use crate::spelling::{closest, listed, misspelled_elsewhere, unknown};
 
 /// Reads the arguments of the attribute on this item.
 pub(crate) fn table(tokens: TokenStream, item: &DeriveInput, errors: &mut Errors) -> Table {
@@ -192,7 +192,16 @@ fn stray(setting: &Setting) -> syn::Error {
     }
     let known = [Part::WORDS, Scope::WORDS, arguments].concat();
     match closest(&name, &known) {
-        Some(_) => unknown(Part::KIND, &setting.name, &known),
+        Some(close) => match misspelled_elsewhere(&name, close, Scope::WORDS) {
+            Some((theirs, ours)) => syn::Error::new(
+                setting.span(),
+                format!(
+                    "unknown {} `{name}`: did you mean `{close}`, or `{ours}`, which Erlang calls `{theirs}`?",
+                    Part::KIND
+                ),
+            ),
+            None => unknown(Part::KIND, &setting.name, &known),
+        },
         None => syn::Error::new(
             setting.span(),
             format!(

@@ -26,6 +26,30 @@ pub trait Work: Future {}
 #[diagnostic::do_not_recommend]
 impl<F: Future> Work for F {}
 
+/// What [`Context::spawn_task`] takes.
+#[diagnostic::on_unimplemented(
+    message = "a task must be a closure that returns a future and can run again, because it runs at each restart",
+    label = "this is not a closure without parameters, or it can run only once",
+    note = "if it is the future itself: write a closure that makes it, `let url = self.url.clone(); ctx.spawn_task(name, move || poll(url.clone()))`",
+    note = "a closure that moves a captured value into the future can run only once: clone inside it, `move || poll(url.clone())`"
+)]
+pub trait TaskFactory {
+    /// The future.
+    type Product;
+
+    /// Makes the future of one life of the task.
+    fn make(&mut self) -> Self::Product;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T, F: FnMut() -> T> TaskFactory for F {
+    type Product = T;
+
+    fn make(&mut self) -> T {
+        self()
+    }
+}
+
 /// # Futures, streams, blocking work and tasks
 ///
 /// Work that these methods start runs beside the handlers and belongs to the instance that started it. A restart or the
@@ -159,10 +183,10 @@ impl<A: Actor> Context<A> {
         mut factory: F,
     ) -> Result<ActorRef<Task<<Fut::Output as TaskOutput>::Cause>>, SpawnError>
     where
-        F: FnMut() -> Fut + Send + 'static, // runs at each restart: `let url = url.clone(); move || poll(url.clone())`
+        F: TaskFactory<Product = Fut> + Send + 'static,
         Fut: Future<Output: TaskOutput> + Send + 'static,
         ReportedAt<F, <Fut::Output as TaskOutput>::Cause>: DecidedBy<A>,
     {
-        self.spawn(name, move || Task::new(factory()))
+        self.spawn(name, move || Task::new(factory.make()))
     }
 }

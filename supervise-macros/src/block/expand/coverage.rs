@@ -1,7 +1,7 @@
 //! Writes the errors that an actor can fail with and the actors whose end it handles, as trait impls that rustc checks against the parent.
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{quote, quote_spanned};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::Path;
 
 use crate::block::model::{Block, Fallible, Outcome};
@@ -9,8 +9,38 @@ use crate::generics::{derivation, require, with_parameter};
 use crate::supervise::model::distinct;
 use crate::{attributes, spans};
 
-/// `HandlersOfOneImplBlockDecidedBy`, one bound for each type the actor can fail with.
+/// A type for what the actor can fail with, which is that of the trait `AllHandlersStandInOneImplBlock`. rustc's error about a second block in
+/// another module names that trait, so its name is the explanation.
 pub(super) fn failures(block: &Block) -> TokenStream {
+    let Block { krate, name, actor, generics, .. } = block;
+    let mixed = Span::mixed_site();
+    let of = quote_spanned!(mixed=> #krate::AllHandlersStandInOneImplBlock);
+    let fallible = fallible(block);
+    if fallible.is_empty() {
+        let none = quote_spanned!(mixed=> type Failures = #krate::Failures<#krate::NoHandlerFails<#actor>>;);
+        return derivation(generics, of, actor, none);
+    }
+    let failures = format_ident!("FailuresOf{name}", span = mixed.located_at(name.span()));
+    let (declared, ty) = if generics.params.is_empty() {
+        (quote_spanned!(mixed=> ;), failures.to_token_stream())
+    } else {
+        (quote_spanned!(mixed=> <A>(::core::marker::PhantomData<A>);), quote_spanned!(mixed=> #failures<#actor>))
+    };
+    let named = derivation(generics, of, actor, quote_spanned!(mixed=> type Failures = #krate::Failures<#ty>;));
+    let decided = decided(block, &fallible, &ty);
+    quote_spanned! {mixed=>
+        const _: () = {
+            #[doc(hidden)]
+            #[allow(dead_code, missing_debug_implementations, unnameable_types, unreachable_pub)]
+            pub struct #failures #declared
+            #named
+            #decided
+        };
+    }
+}
+
+/// `DecidedBy` for the type `failures`, with one bound for each type the actor can fail with.
+fn decided(block: &Block, fallible: &[(&TokenStream, &Fallible, bool)], failures: &TokenStream) -> TokenStream {
     let Block { krate, actor, .. } = block;
     let mixed = Span::mixed_site();
     let parent = Ident::new("__P", mixed);
@@ -18,7 +48,7 @@ pub(super) fn failures(block: &Block) -> TokenStream {
     let mut always = Vec::new();
     let mut helpers = TokenStream::new();
     let mut count = 0;
-    for (cfgs, fallible, answers) in &fallible(block) {
+    for (cfgs, fallible, answers) in fallible {
         let mut decides = decides(fallible, krate);
         let is_answered = || always.iter().any(|always: &TokenStream| always.to_string() == decides.to_string());
         if !answers && !fallible.may_wrap() && !is_answered() {
@@ -37,9 +67,9 @@ pub(super) fn failures(block: &Block) -> TokenStream {
     for decides in &distinct(always) {
         require(&mut generics, quote!(#parent: #decides));
     }
-    let of = quote_spanned!(mixed=> #krate::HandlersOfOneImplBlockDecidedBy<#parent>);
-    let decided = derivation(&generics, of, actor, TokenStream::new());
-    if count == 0 { decided } else { quote!(const _: () = { #helpers #decided };) }
+    let of = quote_spanned!(mixed=> #krate::DecidedBy<#parent>);
+    helpers.extend(derivation(&generics, of, failures, TokenStream::new()));
+    helpers
 }
 
 /// What the parent must be because of an error. rustc shows the place of this bound, which is the error type of a handler.

@@ -52,7 +52,16 @@ pub(super) fn check(krate: &Path, message: &Ident, method: &mut Method, words: &
     } else {
         format!(", with the context among the parameters, {}", with_context(&method.signature))
     };
-    let mut calls = Calls { context, message, parameter: &parameter, is_dead: false, errors };
+    let mut calls = Calls {
+        krate,
+        context,
+        message,
+        parameter: &parameter,
+        arguments: None,
+        is_dead: false,
+        lost: false,
+        errors,
+    };
     let corrected = calls.correct(body.stream());
     if calls.is_dead {
         let mut dead = quote_spanned!(Span::mixed_site()=> ::core::unreachable!(););
@@ -61,6 +70,9 @@ pub(super) fn check(krate: &Path, message: &Ident, method: &mut Method, words: &
         method.attrs.extend(attributes::ours(quote!(#[allow(unreachable_code, unused_variables)])));
     } else if let Some(corrected) = corrected {
         method.body = with_content(body, corrected);
+        if calls.lost {
+            method.attrs.extend(attributes::ours(quote!(#[allow(unused_variables)])));
+        }
     }
 }
 
@@ -164,12 +176,17 @@ fn is_called(token: Option<&TokenTree>) -> bool {
 
 /// The calls in a body.
 struct Calls<'a> {
+    krate: &'a Path,
     /// The name of the context, if it is certainly the context.
     context: Option<&'a str>,
     /// The name of the message enum.
     message: &'a str,
     /// What to add to the parameters for the context, if it is missing.
     parameter: &'a str,
+    /// What to pass to the last call in place of its arguments.
+    arguments: Option<TokenStream>,
+    /// Whether an argument was left out, which may be the only one to use a variable.
+    lost: bool,
     /// Whether rustc would report the borrow of `self` once more.
     is_dead: bool,
     errors: &'a mut Errors,
@@ -187,8 +204,13 @@ impl Calls<'_> {
                 tokens[at - 1] = word.into();
                 changed = true;
             }
-            if let Some(content) = self.correct(group.stream()) {
-                tokens[at] = with_content(&group, content);
+            let instead = self.arguments.take();
+            let is_replaced = instead.is_some();
+            let arguments = instead.unwrap_or_else(|| group.stream());
+            let corrected = self.correct(arguments.clone());
+            if is_replaced || corrected.is_some() {
+                tokens[at] = with_content(&group, corrected.unwrap_or(arguments));
+                self.lost |= is_replaced;
                 changed = true;
             }
         }
@@ -227,6 +249,8 @@ impl Calls<'_> {
             "spawn" | "spawn_anonymous" => self.refuse_factory(arguments),
             "attach" | "try_attach" | "blocking" | "try_blocking" | "at_end" => self.refuse_message(arguments),
             "pipe" | "try_pipe" => self.refuse_work(context, name, arguments),
+            "start_timer" => self.refuse_closure(context, &called, 2, arguments),
+            "watch_with" => self.refuse_closure(context, &called, 1, arguments),
             _ => {}
         }
         None
@@ -285,6 +309,29 @@ impl Calls<'_> {
         }
     }
 
+    /// A closure in place of the message that stands at this place of the arguments.
+    fn refuse_closure(&mut self, context: &str, name: &str, place: usize, arguments: &Group) {
+        let mut all = split(arguments.stream(), ',');
+        let Some(given) = all.get(place).filter(|given| is_closure(given)) else { return };
+        let Some(first) = given.clone().into_iter().next() else { return };
+        let message = if name == "start_timer" {
+            format!(
+                "a timer sends this actor one message, and this is a closure: write the message itself, `let me = {context}.me(); \
+                 {context}.start_timer(key, delay, me.tick());`, and put what the closure does into `#[handler] fn tick(&mut self)`; \
+                 `{context}.start_periodic_timer(key, interval, move || me.tick().into_message())` sends it again and again"
+            )
+        } else {
+            format!(
+                "`watch_with` sends this actor a message, and this is a closure: write the message itself, `let me = {context}.me(); \
+                 {context}.watch_with(&child, me.gone())?;`, and put what the closure does into `#[handler] fn gone(&mut self)`"
+            )
+        };
+        self.errors.at_span(first.span(), message);
+        let krate = self.krate;
+        all[place] = quote_spanned!(Span::mixed_site()=> #krate::__private::no_request::<Self>());
+        self.arguments = Some(quote!(#(#all),*));
+    }
+
     /// A factory.
     fn refuse_factory(&mut self, arguments: &Group) {
         for argument in &split(arguments.stream(), ',') {
@@ -325,6 +372,15 @@ fn parameter(tokens: &TokenStream) -> Option<Span> {
         return None;
     }
     tokens.next().map(|parameter| parameter.span())
+}
+
+/// Whether `tokens` begin as a closure does.
+fn is_closure(tokens: &TokenStream) -> bool {
+    let mut tokens = tokens.clone().into_iter().peekable();
+    if is_word(tokens.peek(), "move") {
+        tokens.next();
+    }
+    is(tokens.next().as_ref(), '|')
 }
 
 /// The body of the closure without parameters that `tokens` begin with.
@@ -408,6 +464,9 @@ mod tests {
                 "ctx.blocking(move || hash(b), move |_, a| FeedMessage::Set { a });",
                 "`|me, value| me.set(value)`",
             ),
+            (TAKES, "ctx.start_timer(\"a\", late, || me.tick());", "a timer sends this actor one message"),
+            (TAKES, "ctx.start_timer(\"a\", late, move |me| me.tick());", "a timer sends this actor one message"),
+            (TAKES, "ctx.watch_with(&a, || me.gone())?;", "`watch_with` sends this actor a message"),
             (TAKES, "ctx.pipe(self.load());", "`pipe` needs the message that the output becomes"),
             (TAKES_NOT, "tokio::spawn(async move { self.a = 1; });", "a task outlives the handler"),
             (TAKES_NOT, "tokio::task::spawn(async { f(self) });", "a task outlives the handler"),
@@ -429,6 +488,10 @@ mod tests {
             (TAKES, "end(ctx); self.a.ctx.stop(); other.stop(); stop();"),
             (TAKES, "ctx.pipe(load(), |me, a| me.set(FeedMessage::Set { a })); ctx.pipe(load(), FeedRef::set);"),
             (TAKES, "let stop = |ctx: &mut Watcher| ctx.stop();"),
+            (
+                TAKES,
+                "ctx.start_timer(\"a\", late, a | b); ctx.start_periodic_timer(\"a\", late, || FeedMessage::Tick);",
+            ),
             (TAKES, "ctx.pipe(self.client.clone().fetch(), |me, a| me.set(a));"),
             (TAKES_NOT, "let ctx = 1; ctx.max(2);"),
             (TAKES_NOT, "if let Some(ctx) = self.a { ctx.max(2); }"),
@@ -454,6 +517,11 @@ mod tests {
         for (signature, body, mended) in [
             (TAKES, "if a { ctx.stop() }", "{ if a { ctx . stop_self () } }"),
             (TAKES, "ctx.spawn(|| Feed)", "{ ctx . spawn_anonymous (|| Feed) }"),
+            (
+                TAKES,
+                "ctx.start_timer(a, b, || c)",
+                "{ ctx . start_timer (a , b , :: supervise :: __private :: no_request :: < Self > ()) }",
+            ),
             (
                 TAKES_NOT,
                 "ctx.me()",
