@@ -70,7 +70,7 @@ pub use actor::{
     DeclarationDecidedBy, Declare, DefaultTable, EachDecidedBy, EndReason, Envelope, EscalatedErrorDecidedBy,
     EscalationsDecidedBy, Factory, FactoryErrorDecidedBy, FailsByItself, FailsWith, Failures, GivesProps,
     HandlersOfOneImplBlockDecidedBy, HasARuleFor, HasOneRuleAndNoSecondFor, HasOneSpellingForTheTypeInAllRules,
-    HasOneSpellingForTheTypeInAllRulesAndTheWholeTypeLast, InitializationFailed, InvalidSettings, MessageFor,
+    HasOneSpellingForTheTypeInAllRulesAndItsVariantsFirst, InitializationFailed, InvalidSettings, MessageFor,
     NeverFails, NeverRestarts, NoHandlerFails, Ordinary, Props, ProtocolRef, RefOf, Reply, ReplySlot, ReplyTo,
     ReportAt, ReportedAt, Request, Rule, Ruled, RuntimeGone, SendError, SendErrorReason, SpawnError,
     SpentInstance, StartError, StashOverflow, StoppingTable, SupervisedBy, SupervisionTable, Supervisor, Task,

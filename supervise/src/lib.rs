@@ -87,7 +87,7 @@ pub use supervise_core::{
     AllHandlersStandInOneImplBlock, DecidesPool, DecidesUnasked, DeclarationDecidedBy, EachDecidedBy,
     EscalatedErrorDecidedBy, FactoryErrorDecidedBy, FailsByItself, Failures, HasARuleFor,
     HasOneRuleAndNoSecondFor, HasOneSpellingForTheTypeInAllRules,
-    HasOneSpellingForTheTypeInAllRulesAndTheWholeTypeLast, NoHandlerFails, ReportAt, ReportedAt, Ruled,
+    HasOneSpellingForTheTypeInAllRulesAndItsVariantsFirst, NoHandlerFails, ReportAt, ReportedAt, Ruled,
     migration_hints, missing_rule,
 };
 

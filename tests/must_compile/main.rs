@@ -73,6 +73,7 @@ programs! {
     remote
     replies
     result_aliases
+    result_around_the_whole
     shapes_of_actors
     spawn_once
     stash_and_redeliver

@@ -108,24 +108,24 @@ fn describe<A: Supervisor>() -> &'static TypeDescription {
 }
 
 fn describe_running<A: Actor>() -> &'static TypeDescription {
+    #[cfg(feature = "durable")]
+    const fn repeats<A: Actor>() -> bool {
+        A::REDELIVERS || A::DURABLE.is_some()
+    }
+
+    #[cfg(not(feature = "durable"))]
+    const fn repeats<A: Actor>() -> bool {
+        A::REDELIVERS
+    }
+
     const {
         &TypeDescription {
             handlers: A::HANDLERS,
             at_drain: A::AT_DRAIN,
-            repeats: A::REDELIVERS || is_durable::<A>(),
+            repeats: repeats::<A>(),
             ..supervisor_of::<A>()
         }
     }
-}
-
-#[cfg(feature = "durable")]
-const fn is_durable<A: Actor>() -> bool {
-    A::DURABLE.is_some()
-}
-
-#[cfg(not(feature = "durable"))]
-const fn is_durable<A: Actor>() -> bool {
-    false
 }
 
 impl ActorType {

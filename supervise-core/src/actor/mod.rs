@@ -80,7 +80,7 @@ pub use self::request::{
 };
 pub use self::rules::{
     HasOneRuleAndNoSecondFor, HasOneSpellingForTheTypeInAllRules,
-    HasOneSpellingForTheTypeInAllRulesAndTheWholeTypeLast,
+    HasOneSpellingForTheTypeInAllRulesAndItsVariantsFirst,
 };
 #[cfg(feature = "durable")]
 pub use self::stored::{Asking, Keyed, Sender};

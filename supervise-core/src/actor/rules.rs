@@ -27,5 +27,5 @@ rules! {
     HasOneSpellingForTheTypeInAllRules
     /// The table of `Self` has rules for the error `E`. In this table, a rule for a whole type stands before one for a variant, or with a
     /// guard.
-    HasOneSpellingForTheTypeInAllRulesAndTheWholeTypeLast
+    HasOneSpellingForTheTypeInAllRulesAndItsVariantsFirst
 }

@@ -74,6 +74,10 @@ hints! {
         "actors are linked by `ctx.death_pact(&r)`",
         "write `ctx.death_pact(&r)` to fail when the other actor ends",
         "to be told of the end, write `ctx.watch(&r)` and a method `#[watch] fn gone(&mut self, gone: Terminated<A>)`";
+    WatchesActors:
+        "the end of another actor is watched by `ctx.watch(&r)`",
+        "write `ctx.watch(&r)`",
+        "the news comes to a method `#[watch] fn gone(&mut self, gone: Terminated<A>)`; a failure after which the actor was restarted is not an end";
     EndsByTerminate:
         "a system ends with `terminate()`",
         "write `system.terminate().await`",
@@ -326,7 +330,7 @@ pub trait ContextHints {
     /// `monitor(r)`, as in Erlang
     fn monitor<R>(&mut self, _: R)
     where
-        Self: LinksActors,
+        Self: WatchesActors,
     {
         unreachable!("no context has this method")
     }

@@ -283,8 +283,20 @@ pub fn error_value<E: ErrorValue>(error: E) -> E {
     error
 }
 
+/// An error that a rule may name.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an error, so no child can fail with it",
+    label = "a rule for this type would never match",
+    note = "name the error with which a child fails: the `E` of a handler that returns `Result<_, E>`",
+    note = "such an error implements `std::error::Error + Send + Sync + 'static`: it is one such as `std::io::Error`, or a type of your own, `#[derive(Debug, thiserror::Error)] #[error(\"..\")] struct MyError;`, or a `Box<dyn Error + Send + Sync>`"
+)]
+pub trait ErrorOfARule: ErrorValue {}
+
+#[diagnostic::do_not_recommend]
+impl<E: ErrorValue> ErrorOfARule for E {}
+
 /// The error of a failure, if it is an `E`. rustc reports an `E` that is not an error type at the rule's type.
-pub fn error_as<E: ErrorValue>(failure: &Failure) -> Option<&E> {
+pub fn error_as<E: ErrorOfARule>(failure: &Failure) -> Option<&E> {
     failure.downcast_ref()
 }
 

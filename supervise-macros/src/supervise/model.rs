@@ -362,7 +362,7 @@ impl Table {
             match (&rule.pattern, &rule.guard) {
                 (Pattern::Type(_), None) => whole = true,
                 (Pattern::Type(_) | Pattern::Variant { .. }, _) if whole => {
-                    return "HasOneSpellingForTheTypeInAllRulesAndTheWholeTypeLast";
+                    return "HasOneSpellingForTheTypeInAllRulesAndItsVariantsFirst";
                 }
                 (Pattern::Type(_) | Pattern::Variant { .. }, _) => parts = true,
                 (Pattern::Kind(_) | Pattern::Any, _) => {}

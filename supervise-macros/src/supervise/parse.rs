@@ -35,7 +35,7 @@ pub(crate) fn table(tokens: TokenStream, item: &DeriveInput, errors: &mut Errors
             misplaced.push(setting);
             continue;
         }
-        errors.add(stray(&setting));
+        errors.add(stray(&setting, reader.scope));
         if let Some(meant) = meant(&setting, &[Part::WORDS, Scope::WORDS].concat()) {
             reader.read(&meant, &mut Errors::new());
         }
@@ -158,7 +158,7 @@ fn path(argument: &mut Argument<Path>, setting: &Setting, example: &'static str,
 const CATCH_ALL: &[&str] = &["default", "else", "other", "otherwise", "any", "all", "rest"];
 
 /// The error for a setting that is neither a strategy nor a part of a table.
-fn stray(setting: &Setting) -> syn::Error {
+fn stray(setting: &Setting, scope: Option<Scope>) -> syn::Error {
     let name = setting.name.to_string();
     let arguments = strategy::WORDS;
     if let ("strategy", Some(value)) = (name.as_str(), &setting.value)
@@ -186,7 +186,8 @@ fn stray(setting: &Setting) -> syn::Error {
         }
         let message = format!(
             "unknown strategy or setting `{name}`: the strategy has a setting `{argument}`, write \
-             `one_for_one({argument} = {value})`"
+             `{}({argument} = {value})`",
+            scope.map_or("one_for_one", Scope::word)
         );
         return syn::Error::new(setting.span(), message);
     }

@@ -11,7 +11,7 @@ use std::pin::Pin;
 use crate::actor::actor_ref::ActorRef;
 use crate::actor::context::Context;
 use crate::actor::definition::{Actor, FailsWith, NeverFails, Supervisor};
-use crate::actor::parent_check::{DecidedBy, EscalationsDecidedBy, HandlersOfOneImplBlockDecidedBy};
+use crate::actor::parent_check::{AllHandlersStandInOneImplBlock, EscalationsDecidedBy, Failures};
 use crate::failure::Failure;
 
 /// An actor that runs a future and stops itself when the future returns. It takes no messages.
@@ -79,7 +79,7 @@ impl<C> fmt::Debug for Task<C> {
     note = "to send a value to the actor itself, use `ctx.pipe(future, |me, value| me.handler(value))` in a method with the parameter `ctx: &mut Context<Self>`"
 )]
 pub trait TaskOutput {
-    /// Stands for what the task can fail with, see [`DecidedBy`].
+    /// Stands for what the task can fail with, see [`DecidedBy`](crate::DecidedBy).
     type Cause: 'static;
 
     /// The output as a `Result`.
@@ -166,6 +166,8 @@ impl<C: 'static> Context<Task<C>> {
     }
 }
 
-impl<P, C: DecidedBy<P>> HandlersOfOneImplBlockDecidedBy<P> for Task<C> {}
+impl<C> AllHandlersStandInOneImplBlock for Task<C> {
+    type Failures = Failures<C>;
+}
 
 impl<P, C> EscalationsDecidedBy<P> for Task<C> {}

@@ -28,6 +28,7 @@ const HOOKS: &[(&str, Role, bool)] = &[
     // ractor
     ("post_start", Role::PreStart, false),
     // Erlang and Elixir
+    ("handle_continue", Role::PreStart, true),
     ("init", Role::PreStart, true),
     ("terminate", Role::PostStop, true),
 ];

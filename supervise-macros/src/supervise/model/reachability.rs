@@ -197,14 +197,13 @@ impl<'a> Earlier<'a> {
             let key = written(tokens);
             if found(&self.whole, &key).is_none() {
                 let mend = match self.same_name(&key) {
-                    Some(other) => format!(
-                        "name the type in one way in all rules, `on({key})` in place of `on({other})` if they are the \
-                         same, or add"
-                    ),
+                    Some(other) => {
+                        format!("if `{other}` is the same type, write `on({key})` there too. Otherwise add")
+                    }
                     None => format!("add `on({key}) = Restart` after this rule (or another directive), or"),
                 };
                 let message = format!(
-                    "if the guard returns `false`, no rule decides `{key}`: {mend} `on(_) = Stop` at the end"
+                    "no rule decides `{key}` if the guard returns `false`: {mend} `on(_) = Stop` at the end"
                 );
                 errors.at(tokens, message);
             }

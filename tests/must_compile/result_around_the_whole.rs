@@ -46,4 +46,4 @@ impl Database {
     }
 }
 
-fn main() {}
+pub(super) fn main() {}
