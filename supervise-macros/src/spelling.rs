@@ -14,6 +14,9 @@ pub(crate) fn unknown(what: &str, word: &syn::Ident, known: &[&str]) -> syn::Err
         }
         Some(close) if is_near(&text, close) || known.len() > FEW => format!("did you mean `{close}`?"),
         Some(translated) => format!("did you mean `{translated}`? The known words are {}", listed(known)),
+        None if text == "shared" && what.contains("mailbox") => {
+            "this is a setting of a durable one, write `mailbox = durable(shared)`".to_owned()
+        }
         None if what == "restart type" && text.eq_ignore_ascii_case("restart") => {
             "did you mean `transient`, which starts the child again after failures only? (`permanent` also starts it again after a normal end)"
                 .to_owned()

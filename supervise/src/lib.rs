@@ -589,6 +589,8 @@ pub use supervise_macros::test;
 pub mod prelude {
     // The failures that the runtime itself raises, so that a rule can name them as the compiler does.
     pub use supervise_core::pattern::TooManyReplacements;
+    // The type that the compiler names where the ref of a pool or of another pattern stands in place of an actor's ref.
+    pub use supervise_core::pattern::StandInRef;
     pub use supervise_core::{
         Actor, ActorPath, ActorRef, ActorSystem, AskError, Child, ChildInfo, Children, Context, Directive,
         Failure, PermanentEnded, Reply, ReplyTo, SpawnError, StashOverflow, Supervisor, Terminated, TypedRef,

@@ -67,7 +67,7 @@ hints! {
         "`reply.answer(value);` consumes the slot and returns nothing";
     IsStored:
         "this message is not stored, so nothing accepts it before it is handled",
-        "write `.tell()` to send it, or `.await` to ask",
+        "write `.tell()` to send it, `.await` to ask, or make the mailbox durable",
         "to store it, write `#[actor(mailbox = durable)]` above the type of the actor, with the feature `durable` of `supervise-actors`",
         "a handler with `#[handler(transient)]` has messages that are not stored: remove `transient` to store them";
     LinksActors:

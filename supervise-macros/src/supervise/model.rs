@@ -301,8 +301,8 @@ impl Table {
         }
         reachability::check(self, generics, errors);
         if let (Some(decider), false) = (self.decider.given(), self.rules.is_empty()) {
-            let message = "a table has either rules or a decider, which decides every failure itself: remove `decider` if the `on(..)` rules say \
-                           everything, or else remove the rules, and let the decider return what they say";
+            let message = "this table has a decider and rules, and each of them would decide every failure: remove the rules to let the decider \
+                           decide, or remove `decider` to let the rules decide";
             errors.add(decider.error(message));
         }
         if let (false, Some(backoff)) = (self.may_restart(), self.strategy.arguments.backoff.given()) {

@@ -18,14 +18,20 @@ pub(super) fn of_parent(make: &ExprClosure, factory: &ExprClosure) -> Option<(Sp
     let span = uses.first.filter(|_| !uses.is_hidden && matches!(*make.body, Expr::Closure(_)))?;
     let inputs = written(&factory.inputs).replace(" : ", ": ");
     let instead = if uses.has_others {
-        format!("|{parent}| {{ let needed = {parent}.needed.clone(); move |{inputs}| .. }}")
+        format!("|{parent}| {{ let value = {parent}.field.clone(); move |{inputs}| .. }}")
     } else {
         let clone = |field: &Ident| format!("let {field} = {parent}.{field}.clone(); ");
         let clones: String = uses.fields.iter().map(clone).collect();
         format!("|{parent}| {{ {clones}move |{inputs}| {} }}", shortened(&written(&body), ".."))
     };
+    let needed = if uses.has_others { "the fields that it needs" } else { "what it needs" };
+    let then = if uses.has_others {
+        "; in place of a method of the parent, call a function that takes these values"
+    } else {
+        ""
+    };
     let message = format!(
-        "the factory runs at each restart of the child and cannot borrow the parent: clone what it needs first, `{instead}`"
+        "the factory runs at each restart of the child and cannot borrow the parent: clone {needed} first, `{instead}`{then}"
     );
     Some((span, message))
 }
