@@ -181,12 +181,13 @@ impl Deliveries {
         }
     }
 
-    /// The actor has ended. Messages whose attempts are used up go into quarantine, and the others back into their
-    /// queue.
+    /// The actor has ended. A message whose attempts are used up goes into quarantine, and the others back into their
+    /// queue. Those that have failed together are still to be tried alone.
     pub(super) fn close(&mut self) {
-        let current = self.current.drain(..);
-        for tried in current.chain(self.due.drain(..)) {
-            if tried.is_spent() { tried.quarantine() } else { tried.tell_asker() }
+        let have_failed_together = self.has_failed && self.failed_together;
+        for tried in self.current.drain(..) {
+            if tried.is_spent() && !have_failed_together { tried.quarantine() } else { tried.tell_asker() }
         }
+        self.due.drain(..).for_each(Tried::tell_asker);
     }
 }

@@ -445,9 +445,8 @@ pub(super) fn admit<A: Actor>(
         return ControlFlow::Continue(());
     }
     let batching = if A::BATCHES { A::batching(&message) } else { None };
-    // A message with which a process has died is a batch of its own.
     #[cfg(feature = "durable")]
-    let is_alone = const { A::BATCHES && A::DURABLE.is_some() } && super::is_suspect::<A>(&mut message);
+    let is_alone = const { A::BATCHES && A::DURABLE.is_some() } && super::is_tried_alone::<A>(&mut message);
     #[cfg(not(feature = "durable"))]
     let is_alone = false;
     if A::BATCHES && (effects.comes_after_batch(batching) || is_alone && effects.gathers() > 0) {

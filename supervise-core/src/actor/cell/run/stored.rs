@@ -21,10 +21,10 @@ pub(in crate::actor::cell) fn may_begin<A: Actor>(message: &mut A::Message) -> b
     A::slot(message).is_none_or(|slot| slot.may_begin())
 }
 
-/// Whether a process has died with the message.
+/// Whether the message is a batch of its own.
 #[cold]
-pub(in crate::actor::cell) fn is_suspect<A: Actor>(message: &mut A::Message) -> bool {
-    A::slot(message).is_some_and(|slot| slot.is_suspect())
+pub(in crate::actor::cell) fn is_tried_alone<A: Actor>(message: &mut A::Message) -> bool {
+    A::slot(message).is_some_and(|slot| slot.is_tried_alone())
 }
 
 /// Begins the delivery of a message, if it is stored.
