@@ -125,10 +125,20 @@ impl Deliveries {
     pub(super) fn resumed(&mut self) {
         if self.has_failed && self.failed_together {
             self.try_alone();
-        } else if self.has_failed {
-            self.settling = self.current.last().map(|tried| Arc::clone(&tried.ticket));
-            self.current.drain(..).for_each(Tried::quarantine);
+        } else if self.has_failed
+            && let Some(tried) = self.current.pop()
+        {
+            self.settling = Some(Arc::clone(&tried.ticket));
+            tried.quarantine();
         }
+    }
+
+    /// A message does not fit into the stash.
+    pub(super) fn overflows(&mut self, ticket: Arc<Ticket>, failure: Failure) {
+        self.next = None;
+        ticket.charge(failure);
+        ticket.quarantine(Fate::Failed);
+        self.settling = Some(ticket);
     }
 
     /// Those that have failed together come next, one by one.
