@@ -157,3 +157,37 @@ async fn an_actor_may_set_aside_more_than_half_of_its_window(system: &TestSystem
     system.settle().await;
     assert_eq!(world.begun(), [0, 0, 1, 2, 3, 4, 5, 6, 7]);
 }
+
+/// Gathers more than fits into its window, and sets 9 aside.
+#[actor(mailbox = durable(window = 3))]
+struct Greedy {
+    world: World,
+}
+
+#[actor]
+impl Greedy {
+    #[handler(batch = 64, linger = "1h")]
+    fn place(&mut self, numbers: Vec<u32>) {
+        for number in numbers {
+            self.world.note(number);
+        }
+    }
+
+    #[stash_while]
+    fn waits(&self, message: &GreedyMessage) -> bool {
+        matches!(message, GreedyMessage::Place { numbers: 9 })
+    }
+}
+
+/// Rule 23.1: the mailbox has no room for more.
+#[supervise::test]
+async fn a_batch_that_fills_the_window_does_not_linger(system: &TestSystem) {
+    let world = World::default();
+    let inner = world.clone();
+    let greedy = system.spawn("greedy", move || Greedy { world: inner.clone() }).expect("the name is free");
+    for number in [1, 2, 3, 9, 4, 5, 6] {
+        greedy.place(number).tell().expect("there is room");
+    }
+    system.settle().await;
+    assert_eq!(world.begun(), [1, 2, 3, 4, 5], "6 and 9 fill less than the window");
+}

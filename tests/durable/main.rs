@@ -27,5 +27,6 @@ mod remote;
 mod senders;
 mod shared;
 mod sharers;
+mod stash;
 mod stumbling;
 mod suspects;

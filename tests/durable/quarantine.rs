@@ -2,10 +2,12 @@
 //!
 //! Rules 27.7, 27.8, 27.14 and 27.15.
 
+use std::time::Duration;
+
 use supervise::durable::Fate;
 use supervise::prelude::*;
 use supervise::testkit::{Crash, TestSystem};
-use supervise::{DeadLetterReason, Event, Props, Strategy};
+use supervise::{Backoff, DeadLetterReason, Event, Props, Strategy};
 
 use crate::orders::{Does, World, order, that};
 
@@ -163,7 +165,7 @@ async fn a_batch_is_acknowledged_and_charged_as_a_whole(system: &TestSystem) {
     assert!(letter.failures[0].downcast_ref::<Broken>().is_some());
 }
 
-/// Handles several at once, and fails at 3. Its handler is not tried again.
+/// Handles several at once, fails at 3, and waits with 7 if it is alone. Its handler is not tried again.
 #[actor(mailbox = durable(redeliver = 0))]
 struct Finicky {
     world: World,
@@ -172,9 +174,12 @@ struct Finicky {
 #[actor]
 impl Finicky {
     #[handler(batch = 8)]
-    fn pick(&mut self, numbers: Vec<u32>) -> Result<(), Broken> {
+    async fn pick(&mut self, numbers: Vec<u32>) -> Result<(), Broken> {
         if numbers.contains(&3) {
             return Err(Broken);
+        }
+        if numbers == [7] {
+            self.world.gate.notified().await;
         }
         for number in numbers {
             self.world.note(number);
@@ -201,15 +206,25 @@ impl Chooser {
     }
 }
 
+/// Spawns an actor with this queue, under a parent of this name that decides like this.
+async fn finicky(
+    system: &TestSystem,
+    world: &World,
+    (name, queue): (&str, &'static str),
+    (strategy, directive): (Strategy, Directive),
+) -> FinickyRef {
+    let world = world.clone();
+    let props = Props::new(move || Chooser { world: world.clone(), queue })
+        .supervision_unchecked(strategy, move |_, _| Ok(directive));
+    let chooser = system.spawn_with(name, props).expect("the name is free");
+    chooser.finicky().await.expect("it answers")
+}
+
 #[supervise::test]
 async fn one_bad_message_of_a_batch_goes_into_quarantine_alone(system: &TestSystem) {
     for (name, directive) in [("restarted", Directive::Restart), ("resumed", Directive::Resume)] {
         let world = World::default();
-        let inner = world.clone();
-        let props = Props::new(move || Chooser { world: inner.clone(), queue: name })
-            .supervision_unchecked(Strategy::one_for_one(), move |_, _| Ok(directive));
-        let chooser = system.spawn_with(name, props).expect("the name is free");
-        let finicky = chooser.finicky().await.expect("it answers");
+        let finicky = finicky(system, &world, (name, name), (Strategy::one_for_one(), directive)).await;
         for number in 1..=5 {
             finicky.pick(number).tell().expect("there is room");
         }
@@ -223,5 +238,46 @@ async fn one_bad_message_of_a_batch_goes_into_quarantine_alone(system: &TestSyst
         assert!(system.store().queues().await.expect("the store works").iter().all(|row| row.waiting == 0));
         system.allow_failures();
         system.take_all(|event| matches!(event, Event::Quarantined { .. } | Event::DeadLetter(_))).await;
+    }
+}
+
+/// Rule 27.7.
+#[supervise::test]
+async fn the_messages_of_a_failed_batch_are_tried_alone_by_the_next_actor_too(system: &TestSystem) {
+    let at_once = Strategy::one_for_one();
+    let ten = Duration::from_secs(10);
+    let later = at_once.backoff(Backoff::exponential(ten, ten));
+    for (queue, strategy, directive) in [
+        ("failed", at_once, Directive::Stop),
+        ("waiting", later, Directive::Restart),
+        ("trying", at_once, Directive::Restart),
+        ("dead", later, Directive::Restart),
+    ] {
+        let world = World::default();
+        let actor = finicky(system, &world, (queue, queue), (strategy, directive)).await;
+        for number in [7, 3, 8] {
+            actor.pick(number).tell().expect("there is room");
+        }
+        system.settle().await;
+        system.allow_failures();
+        let next;
+        let now = if queue == "dead" {
+            next = system.crash(Crash::Process).await;
+            &next
+        } else {
+            actor.actor_ref().stop();
+            world.gate.notify_one();
+            system.expect_terminated(&actor).await;
+            system
+        };
+        world.gate.notify_one();
+        finicky(now, &world, (&format!("{queue}-again"), queue), (at_once, Directive::Restart)).await;
+        now.settle().await;
+        assert_eq!(world.begun(), [7, 8], "{queue}");
+        let quarantined = now.store().quarantined(queue).await.expect("the store works");
+        let bad: Vec<_> = quarantined.iter().map(|one| one.message.arguments().to_string()).collect();
+        assert_eq!(bad, [r#"{"numbers": 3}"#], "{queue}");
+        now.allow_failures();
+        now.allow_dead_letters();
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use supervise::durable::{Appended, Change, CommitError, QueueId, SqliteStore};
+use supervise::durable::{Appended, Change, CommitError, Fate, MessageStore, QueueId, Room, Seq, SqliteStore};
 
 use crate::fixture::{Desk, Folder, append, handled, id};
 
@@ -125,5 +125,29 @@ async fn dur_27_when_somebody_else_fills_the_disk_messages_are_handled_until_the
         assert!(Instant::now() < deadline, "there is room again");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
+    desk.close().await;
+}
+
+/// A batch fails. Its failures are stored together, beside the bodies of its messages, which take more room than the reserve has.
+#[tokio::test]
+async fn with_a_full_disk_the_failures_of_a_large_batch_are_stored() {
+    let Some(mount) = Disk::mount() else { return };
+    let mut desk = open(&mount).await;
+    let queue = desk.claim("orders").await.queue;
+    let stored = fill(&mut desk, queue).await;
+    let charged = |seq| Change::Charged {
+        id: id(queue, seq),
+        attempts: 1,
+        crashes: 0,
+        failures: vec!["the batch has failed".to_owned()],
+    };
+    desk.commit((1..=stored).map(charged)).await;
+    let page = desk.store.page(queue, Seq(0), Room { messages: 1000, bytes: 100 << 20 }).await;
+    let attempts: Vec<u32> = page.expect("it can be read").iter().map(|message| message.attempts).collect();
+    assert_eq!(attempts, vec![1; attempts.len()]);
+    assert_eq!(attempts.len() as u64, stored);
+    let confined = |seq| Change::Quarantine { id: id(queue, seq), fate: Fate::Failed, failures: Vec::new() };
+    desk.commit((1..=stored).map(confined)).await;
+    assert_eq!(desk.numbers(queue).await, [0_u64; 0]);
     desk.close().await;
 }

@@ -142,10 +142,10 @@ impl ReplySlot {
         self.ticketed().is_none_or(super::stored::Ticketed::may_begin)
     }
 
-    /// Whether a process has died with the message, if it is stored.
+    /// Whether the message is a batch of its own, because it is stored and a process has died with it or it has failed.
     #[cfg(feature = "durable")]
-    pub(crate) fn is_suspect(&self) -> bool {
-        self.ticketed().is_some_and(super::stored::Ticketed::is_suspect)
+    pub(crate) fn is_tried_alone(&self) -> bool {
+        self.ticketed().is_some_and(super::stored::Ticketed::is_tried_alone)
     }
 
     /// Takes the ticket of a stored message. Leaves its asker.

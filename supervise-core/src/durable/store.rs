@@ -32,7 +32,8 @@ pub trait MessageStore: Send + 'static {
     fn claim<'a>(&'a mut self, queue: &'a str) -> StoreFuture<'a, Result<Claim, StoreError>>;
 
     /// Makes all changes of the group durable, in their order, or none of them. Returns one answer for each
-    /// [`Change::Append`], in their order.
+    /// [`Change::Append`], in their order. If the process dies meanwhile, a group without a [`Change::Append`] may be durable up to any of its
+    /// changes.
     ///
     /// A change about a message that is not there (any more) changes nothing and is not an error: the runtime repeats changes
     /// after [`CommitError::Unknown`]. In a queue that another process owns now, [`Change::Handled`], [`Change::Charged`] and

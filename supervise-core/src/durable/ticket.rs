@@ -70,6 +70,12 @@ impl Ticket {
         self.crashes > 0
     }
 
+    /// Whether the message is a batch of its own: a process has died with it, or it has failed, perhaps because of another one of its
+    /// batch.
+    pub(crate) fn is_tried_alone(&self) -> bool {
+        self.is_suspect() || self.attempts() > 0
+    }
+
     /// Its handler is about to start.
     pub(crate) fn begin(&self) -> Delivery {
         let claimed = self.outlet.begin(self.seq);

@@ -125,10 +125,20 @@ impl Deliveries {
     pub(super) fn resumed(&mut self) {
         if self.has_failed && self.failed_together {
             self.try_alone();
-        } else if self.has_failed {
-            self.settling = self.current.last().map(|tried| Arc::clone(&tried.ticket));
-            self.current.drain(..).for_each(Tried::quarantine);
+        } else if self.has_failed
+            && let Some(tried) = self.current.pop()
+        {
+            self.settling = Some(Arc::clone(&tried.ticket));
+            tried.quarantine();
         }
+    }
+
+    /// A message does not fit into the stash.
+    pub(super) fn overflows(&mut self, ticket: Arc<Ticket>, failure: Failure) {
+        self.next = None;
+        ticket.charge(failure);
+        ticket.quarantine(Fate::Failed);
+        self.settling = Some(ticket);
     }
 
     /// Those that have failed together come next, one by one.
@@ -181,12 +191,13 @@ impl Deliveries {
         }
     }
 
-    /// The actor has ended. Messages whose attempts are used up go into quarantine, and the others back into their
-    /// queue.
+    /// The actor has ended. A message whose attempts are used up goes into quarantine, and the others back into their
+    /// queue. Those that have failed together are still to be tried alone.
     pub(super) fn close(&mut self) {
-        let current = self.current.drain(..);
-        for tried in current.chain(self.due.drain(..)) {
-            if tried.is_spent() { tried.quarantine() } else { tried.tell_asker() }
+        let have_failed_together = self.has_failed && self.failed_together;
+        for tried in self.current.drain(..) {
+            if tried.is_spent() && !have_failed_together { tried.quarantine() } else { tried.tell_asker() }
         }
+        self.due.drain(..).for_each(Tried::tell_asker);
     }
 }

@@ -18,7 +18,7 @@ use std::task::{Context as TaskContext, Poll};
 pub(super) use self::messages::Interrupt;
 pub use self::messages::StashOverflow;
 #[cfg(feature = "durable")]
-pub(super) use self::stored::{begin, is_suspect, may_begin};
+pub(super) use self::stored::{begin, is_tried_alone, may_begin};
 pub(super) use self::supervision_turn::decide_now;
 use super::Cell;
 use super::effect_runner::EffectRunner;

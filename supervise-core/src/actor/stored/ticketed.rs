@@ -36,10 +36,10 @@ impl Ticketed {
         parts.0.as_ref().is_none_or(|ticket| ticket.may_begin())
     }
 
-    /// Whether a process has died with the message.
-    pub(in crate::actor) fn is_suspect(&self) -> bool {
+    /// Whether the message is a batch of its own.
+    pub(in crate::actor) fn is_tried_alone(&self) -> bool {
         let parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
-        parts.0.as_ref().is_some_and(|ticket| ticket.is_suspect())
+        parts.0.as_ref().is_some_and(|ticket| ticket.is_tried_alone())
     }
 
     pub(in crate::actor) fn is_asked(&self) -> bool {

@@ -22,6 +22,8 @@ use super::statements::{Meta, Statements};
 
 /// How many bytes go into the log before it is copied into the database.
 const LOG: u64 = 4 << 20;
+/// With a full disk, the next part of a group is larger than one that wrote less than this.
+const PART: u64 = 512 << 10;
 /// What a group writes beside its messages: the pages of its tables.
 const PAGES_OF_A_GROUP: u64 = 4 * 4096;
 
@@ -103,19 +105,47 @@ impl Engine<'_> {
                 format!("{} was deleted or replaced while it was open: end this process", missing.display());
             return Err(CommitError::Full(text));
         }
-        match self.try_commit(group) {
+        let written = if adds || self.reserve.is_there() {
+            self.try_commit(&group.changes)
+        } else {
+            self.commit_in_parts(&group.changes)
+        };
+        match written {
             Err(error) if is_full(&error) => {
-                // Nothing was written. The reserve is kept for groups that add no message.
+                // The reserve is kept for groups that add no message.
                 self.spend();
-                if adds { Err(self.full()) } else { self.try_commit(group).map_err(|error| self.failed(&error)) }
+                if adds {
+                    return Err(self.full());
+                }
+                self.commit_in_parts(&group.changes).map_err(|error| self.failed(&error))
             }
             other => other.map_err(|error| self.failed(&error)),
         }
     }
 
-    fn try_commit(&mut self, group: &Group) -> Result<Vec<Appended>> {
+    /// Stores changes of which none adds a message, in parts that need less room than the reserve had: some are written with the message's
+    /// body, and those of a batch that has failed may need more. If this fails in between, the whole group is stored again later, which
+    /// changes nothing about the parts that are stored already.
+    fn commit_in_parts(&mut self, mut changes: &[Change]) -> Result<Vec<Appended>> {
+        let mut most = 1;
+        while !changes.is_empty() {
+            let mut heavy = changes.iter().enumerate().filter(|(_, change)| !matches!(change, Change::Handled(_)));
+            let (part, rest) = changes.split_at(heavy.nth(most).map_or(changes.len(), |(at, _)| at));
+            let before = self.log;
+            self.try_commit(part)?;
+            most = if self.log - before < PART { most * 2 } else { 1 };
+            if !rest.is_empty() {
+                // If that is not possible, the next part is written behind this one.
+                let _is_copied = self.copy_log();
+            }
+            changes = rest;
+        }
+        Ok(Vec::new())
+    }
+
+    fn try_commit(&mut self, changes: &[Change]) -> Result<Vec<Appended>> {
         self.connection.execute_batch("BEGIN IMMEDIATE")?;
-        let written = self.write(group);
+        let written = self.write(changes);
         if written.is_err() && !self.connection.is_autocommit() {
             // It fails only if there is nothing to roll back.
             let _ = self.connection.execute_batch("ROLLBACK");
@@ -123,11 +153,11 @@ impl Engine<'_> {
         written
     }
 
-    fn write(&mut self, group: &Group) -> Result<Vec<Appended>> {
+    fn write(&mut self, changes: &[Change]) -> Result<Vec<Appended>> {
         let now = millis((self.clock)());
         let mut draft = Draft::new(&mut self.statements, &self.queues, self.has_keys, now);
         let mut answers = Vec::new();
-        for change in &group.changes {
+        for change in changes {
             answers.extend(draft.change(change)?);
         }
         if now >= self.sweep_at {

@@ -102,6 +102,9 @@ impl<A: Actor> EffectRunner<A> {
         }
         let count = gathered.messages.len();
         let is_full = count >= how.size.get().min(gathered.room);
+        // Stored messages come only while the window has room, which those that are set aside take up too.
+        #[cfg(feature = "durable")]
+        let is_full = is_full || A::DURABLE.is_some_and(|mailbox| count + stashed >= mailbox.window);
         self.handled += 1;
         self.begun();
         is_full

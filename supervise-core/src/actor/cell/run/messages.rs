@@ -182,9 +182,15 @@ impl<A: Actor> Runner<A> {
             Ok(()) => Next::Again,
             Err(message) => {
                 let failure = Failure::new(StashOverflow { capacity: A::STASH_CAPACITY });
-                let why = AskError::Failed(failure.clone());
-                let name = A::message_name(&message);
-                self.effects.cell.core.lose(name, DeadLetterReason::StashFull, why, message);
+                #[cfg(feature = "durable")]
+                let message = self.confine(message, &failure);
+                #[cfg(not(feature = "durable"))]
+                let message = Some(message);
+                if let Some(message) = message {
+                    let why = AskError::Failed(failure.clone());
+                    let name = A::message_name(&message);
+                    self.effects.cell.core.lose(name, DeadLetterReason::StashFull, why, message);
+                }
                 self.failed(failure)
             }
         };
@@ -445,9 +451,8 @@ pub(super) fn admit<A: Actor>(
         return ControlFlow::Continue(());
     }
     let batching = if A::BATCHES { A::batching(&message) } else { None };
-    // A message with which a process has died is a batch of its own.
     #[cfg(feature = "durable")]
-    let is_alone = const { A::BATCHES && A::DURABLE.is_some() } && super::is_suspect::<A>(&mut message);
+    let is_alone = const { A::BATCHES && A::DURABLE.is_some() } && super::is_tried_alone::<A>(&mut message);
     #[cfg(not(feature = "durable"))]
     let is_alone = false;
     if A::BATCHES && (effects.comes_after_batch(batching) || is_alone && effects.gathers() > 0) {
@@ -474,9 +479,23 @@ pub(super) fn admit<A: Actor>(
             return ControlFlow::Break(Interrupt::Unwanted(message));
         }
         Err(payload) => {
+            // The messages that are gathered were before it, so it fails after them.
+            #[cfg(feature = "durable")]
+            if const { A::BATCHES && A::DURABLE.is_some() } && effects.gathers() > 0 && A::is_stored(&message) {
+                #[cfg(feature = "spans")]
+                effects.origin_comes_after_batch();
+                effects.times_no_more();
+                effects.put_after_batch(message);
+                return ControlFlow::Break(Interrupt::Batch);
+            }
             #[cfg(feature = "spans")]
             effects.forget_origin();
             effects.times_no_more();
+            // The failure is charged to the message, as one of its handler is.
+            #[cfg(feature = "durable")]
+            if const { A::DURABLE.is_some() } {
+                super::begin(ctx, effects, &mut message);
+            }
             let failure = Failure::panic(payload).left(Some(During::StashWhile));
             drop_because(AskError::Failed(failure.clone()), message);
             return ControlFlow::Break(Interrupt::Back(Ok(Err(failure))));

@@ -10,10 +10,12 @@ use crate::actor::cell::effect_runner::EffectRunner;
 use crate::actor::context::Context;
 use crate::actor::definition::Actor;
 use crate::actor::envelope::ReplySlot;
-use crate::actor::reply::ErasedSlot;
+use crate::actor::reply::{ErasedSlot, drop_because};
+use crate::actor::request::AskError;
 use crate::actor::stored;
 use crate::base::contained;
 use crate::durable::Ticket;
+use crate::failure::Failure;
 
 /// Whether the delivery of a message may begin. If not, another process may have its queue, and dropping it gives it back.
 #[cold]
@@ -21,10 +23,10 @@ pub(in crate::actor::cell) fn may_begin<A: Actor>(message: &mut A::Message) -> b
     A::slot(message).is_none_or(|slot| slot.may_begin())
 }
 
-/// Whether a process has died with the message.
+/// Whether the message is a batch of its own.
 #[cold]
-pub(in crate::actor::cell) fn is_suspect<A: Actor>(message: &mut A::Message) -> bool {
-    A::slot(message).is_some_and(|slot| slot.is_suspect())
+pub(in crate::actor::cell) fn is_tried_alone<A: Actor>(message: &mut A::Message) -> bool {
+    A::slot(message).is_some_and(|slot| slot.is_tried_alone())
 }
 
 /// Begins the delivery of a message, if it is stored.
@@ -56,6 +58,18 @@ impl<A: Actor> Runner<A> {
             return Some(Next::Again);
         };
         Some(self.admit_again(message, ticket, asker))
+    }
+
+    /// Puts a message that does not fit into the stash into quarantine, if it is stored. Returns it otherwise.
+    #[cold]
+    pub(super) fn confine(&mut self, mut message: A::Message, failure: &Failure) -> Option<A::Message> {
+        if A::DURABLE.is_none() {
+            return Some(message);
+        }
+        let Some(ticket) = A::slot(&mut message).and_then(ReplySlot::take_ticket) else { return Some(message) };
+        self.effects.deliveries().overflows(ticket, failure.clone());
+        drop_because(AskError::Failed(failure.clone()), message);
+        None
     }
 
     fn admit_again(
