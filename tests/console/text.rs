@@ -82,6 +82,6 @@ async fn con_27_the_text_counts_the_failures_that_it_does_not_list(system: &Test
     assert!(!read(system, &mut watch, 1).await.contains("in the last 15 minutes"));
     (0..90).for_each(|_| clerk.stamp().tell().unwrap());
     let text = read(system, &mut watch, 1).await;
-    let more = "And 90 more in the last 15 minutes. The text of an actor has its own.";
+    let more = "And 90 more in the last 15 minutes. The text of an actor lists its own failures.";
     assert!(text.contains(more), "{text}");
 }

@@ -139,7 +139,7 @@ impl Way {
             Takes::Supervisor => {
                 let go = if below == 1 { "goes" } else { "go" };
                 let list = all.list(name, below);
-                format!(" The {} below {above} {go} with it, unless it is resumed: {list}.", others(below))
+                format!(" If {above} is not resumed, the {} below it {go} too: {list}.", others(below))
             }
             Takes::Siblings { .. } if beside == 0 => String::new(),
             Takes::Siblings { later: true } => {

@@ -1,4 +1,4 @@
-//! What happened in the last fifteen minutes: failures, branches that went down, dead letters.
+//! What happened in the last fifteen minutes: failures and dead letters; and in the last hour: ends, and branches that went down.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -17,7 +17,7 @@ const PASSED: usize = 12;
 /// For how many branches failures are counted, and the length of one count.
 const LANES: usize = 32;
 pub(super) const SLOT: Duration = Duration::from_secs(15);
-/// How many ends are kept, and how far back.
+/// How many ends are kept, and how far back. Branches that are down are kept as long.
 const ENDS: usize = 32;
 const HOUR: Duration = Duration::from_secs(60 * 60);
 /// How many interventions are kept.
@@ -326,7 +326,6 @@ impl History {
         while self.ends.front().is_some_and(|end| now.saturating_sub(end.0) > HOUR) {
             self.ends.pop_front();
         }
-        self.falls.retain(|fall| !old(fall.at));
         let first = now.saturating_sub(KEPT).as_secs() / SLOT.as_secs();
         for lane in &mut self.lanes {
             while lane.marks.front().is_some_and(|mark| mark.slot < first) {
@@ -335,6 +334,10 @@ impl History {
         }
         self.lanes.retain(|lane| !lane.marks.is_empty());
         self.losing.retain(|losing| !old(losing.last));
+        // A branch is not well again because time has passed. As long as somebody sends to it, it is missed.
+        let losing = &self.losing;
+        let is_missed = |fall: &Fall| losing.iter().any(|losing| losing.recipient == fall.down());
+        self.falls.retain(|fall| now.saturating_sub(fall.at) <= HOUR || is_missed(fall));
         let oldest = (now.saturating_sub(KEPT)).as_secs() / 60;
         while self.lost_minutes.front().is_some_and(|minute| minute.0 < oldest) {
             self.lost_minutes.pop_front();

@@ -57,7 +57,11 @@ pub(super) fn text(system: &str, view: &View, age: Duration) -> String {
     failures(&mut out, LAST, view, &view.failures, None);
     if let Some(more) = (view.failures.len() + view.more_failures).checked_sub(FAILURES).filter(|more| *more > 0) {
         let more = count(more);
-        out.fill("  ", "", &format!("And {more} more in the last 15 minutes. The text of an actor has its own."));
+        out.fill(
+            "  ",
+            "",
+            &format!("And {more} more in the last 15 minutes. The text of an actor lists its own failures."),
+        );
     }
     failures(&mut out, ENDED, view, &view.ends, None);
     if let Some(more) = view.ends.len().checked_sub(FAILURES).filter(|more| *more > 0) {
@@ -121,7 +125,7 @@ fn since_and_why(out: &mut Lines, view: &View, card: &Card) {
 /// The lines above the cards: the system, how old this look is, and who is not well.
 fn head(out: &mut Lines, system: &str, view: &View, age: Duration) {
     let facts = format!(
-        "{}: {}, {} messages/s, up {}",
+        "{}: {}, {} messages/s handled, up {}",
         system_at(system, view),
         so_many(view.actors as u64, "actor"),
         Rate(view.per_second),

@@ -269,7 +269,7 @@ mod tests {
             "Failed, 4 times in a row.",
             "Restart loop: Failed 4 times within",
             "That was its 4th failure in a row.",
-            "Restarts 3 so far, and the next one is due",
+            "Restarts 3 so far, the next one in",
         ] {
             assert!(text.contains(said), "{said}\n{text}");
         }

@@ -67,7 +67,7 @@ pub(super) fn says(kind: Kind, sight: &Sight<'_>, known: &Known<'_>) -> String {
     }
 }
 
-/// The actors that wait for it: `41 actors wait for its answer: order → ledger → conn-2.`
+/// The actors that wait for it: `42 actors wait for its answer, such as order → ledger → conn-2. 40 messages wait in their mailboxes.`
 ///
 /// `own`: how many of the messages wait in its own mailbox.
 fn chain(behind: &Behind, own: usize, now: Time) -> String {
@@ -76,12 +76,13 @@ fn chain(behind: &Behind, own: usize, now: Time) -> String {
         1 => "1 actor waits".to_owned(),
         more => format!("{} actors wait", count(more)),
     };
-    let them = if behind.actors == 1 { "it" } else { "them" };
+    let theirs = if behind.actors == 1 { "that actor's mailbox" } else { "their mailboxes" };
+    let such_as = if behind.actors < behind.chain.len() { ":" } else { ", such as" };
     let messages = match behind.messages.saturating_sub(own) {
         0 => String::new(),
-        more => format!(" {} behind {them}{}.", wait(more), for_about(behind.oldest, now)),
+        more => format!(" {} in {theirs}{}.", wait(more), for_about(behind.oldest, now)),
     };
-    format!(" {actors} for its answer: {}.{messages}", ways(behind.chain.iter().map(|path| &**path)))
+    format!(" {actors} for its answer{such_as} {}.{messages}", ways(behind.chain.iter().map(|path| &**path)))
 }
 
 /// How many actors of a way are named.
@@ -167,7 +168,7 @@ fn restart_loop(failing: &Failing, sight: &Sight<'_>, known: &Known<'_>) -> Stri
     let then = match (sight.budget, sight.endless) {
         (Some(budget), _) => format!(" {}", near_limit(budget, sight, known)),
         (None, Some(endless)) if endless.delays || !delayed => {
-            " No limit: it is tried again after each such failure.".to_owned()
+            " No limit: this rule restarts it each time.".to_owned()
         }
         (None, _) => String::new(),
     };

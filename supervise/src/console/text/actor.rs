@@ -83,7 +83,10 @@ fn facts(out: &mut Lines, now: Time, detail: &Detail) {
         out.fact("", "It falls behind when the oldest message has waited for 10 s.");
     }
     out.fact("Last in", &last_in(*last_handler, row));
-    let next = if row.due.is_some() { " so far, and the next one is due" } else { "" };
+    let next = row.due.map_or_else(String::new, |due| match due.saturating_sub(now) {
+        Duration::ZERO => " so far, the next one now".to_owned(),
+        left => format!(" so far, the next one in {}", Span(left)),
+    });
     out.fact("Restarts", &format!("{}{next}", Count(row.restarts)));
     if let (Some(budget), Some(supervisor)) = (row.budget, above.first()) {
         out.fact("Limit", &format!("{}. At the limit, {}.", used(budget, &supervisor.path), at_limit(budget)));

@@ -82,7 +82,7 @@ fn con_08_a_chain_of_three_names_its_root() {
     assert_eq!(
         view.cards[0].says,
         "In `serve`: it waits at an `.await` and holds no thread. Its mailbox is empty. 2 actors wait for its answer: \
-         order → ledger → conn. 5 messages wait behind them, the oldest for about 5 s."
+         order → ledger → conn. 5 messages wait in their mailboxes, the oldest for about 5 s."
     );
     let mut listing = Listing::default();
     look_for(&mut collector, &mut listing, 6, &actors);
@@ -109,7 +109,8 @@ fn con_08_con_25_many_that_wait_for_one_are_one_line() {
     }
     let view = look_for(&mut collector, &mut listing, 5, &actors);
     assert_eq!((kinds(&view), view.ill), (vec![(Kind::Stuck, "/user/conn")], 2));
-    let chain = "42 actors wait for its answer: order → ledger → conn. 40 messages wait behind them";
+    let chain =
+        "42 actors wait for its answer, such as order → ledger → conn. 40 messages wait in their mailboxes";
     assert!(view.cards[0].says.contains(chain), "{:?}", view.cards);
     let group = listing.lines.iter().find(|row| row.is_group).expect("a folded line");
     assert_eq!((group.actors, group.ill, group.held, listing.lines.len()), (41, 0, 41, 5));
@@ -318,8 +319,8 @@ fn con_06_the_mailbox_with_the_oldest_message_is_named_beside_worse_problems() {
     }
     let text = text("shop", &view, Duration::ZERO).split_whitespace().collect::<Vec<_>>().join(" ");
     for fact in [
-        "tried again after each such failure. 432 messages wait, the oldest for about 7 min 8 s.",
-        "40 messages wait behind it, the oldest for about 7 min 8 s.",
+        "this rule restarts it each time. 432 messages wait, the oldest for about 7 min 8 s.",
+        "40 messages wait in that actor's mailbox, the oldest for about 7 min 8 s.",
         "Falling behind: /user/audit Actor 8 227 messages wait, the oldest for about 6 min 51 s. More at each look.",
         "Other mailboxes that fall behind: gateway (432 messages, the oldest for about 7 min 8 s), ledger (40 messages, the oldest \
          for about 7 min 8 s; it waits for conn).",
