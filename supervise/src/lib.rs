@@ -242,7 +242,8 @@ pub mod zenoh;
 ///
 /// The first closure runs once for each instance of the parent, on the parent's turn, and returns the child's factory. When it
 /// runs, the children of the fields above are already running. To give a sibling access to another child, clone the field
-/// (`this.reader.clone()`): a [`Child`] always reaches the child's current incarnation. Mark the sibling's
+/// (`this.reader.clone()`): a [`Child`] reaches the child's current incarnation. A field below has no child yet:
+/// a clone of it panics when it is used. Mark the sibling's
 /// field `#[child(given)]`, because a field of type `Child<..>` that nothing fills in does not compile.
 ///
 /// A field may also hold a pattern, `Child<Pool<Reader>>` or `Child<BackoffSupervisor<Reader>>`. Its closure returns the props:

@@ -35,7 +35,7 @@ async fn lost_messages_come_back_with_their_dead_letters(system: &TestSystem) {
     system.allow_failures();
     system.allow_dead_letters();
     let clerk = system.spawn("clerk", || Clerk).unwrap();
-    let mut lost = system.lost_messages::<ClerkMessage>(16);
+    let mut lost = system.lost_messages::<Clerk>(16);
 
     // A message that failed as often as it may.
     clerk.book(13).await.unwrap_err();
@@ -66,8 +66,8 @@ async fn lost_messages_come_back_with_their_dead_letters(system: &TestSystem) {
 async fn there_are_no_more_than_asked_for_and_the_last_one_gets_them(system: &TestSystem) {
     system.allow_dead_letters();
     let clerk = |name: &str| system.spawn(name, || Clerk).unwrap();
-    let mut first = system.lost_messages::<ClerkMessage>(16);
-    let mut second = system.lost_messages::<ClerkMessage>(1);
+    let mut first = system.lost_messages::<Clerk>(16);
+    let mut second = system.lost_messages::<Clerk>(1);
     assert!(first.recv().await.is_none());
     let one = clerk("one");
     one.hang().tell().unwrap();
@@ -93,15 +93,15 @@ async fn there_are_no_more_than_asked_for_and_the_last_one_gets_them(system: &Te
 #[tokio::test]
 async fn the_end_of_the_system_ends_them() {
     let system = ActorSystem::new("short");
-    let mut lost = system.lost_messages::<ClerkMessage>(1);
+    let mut lost = system.lost_messages::<Clerk>(1);
     system.terminate().await;
     assert!(lost.recv().await.is_none());
-    let mut late = system.lost_messages::<ClerkMessage>(1);
+    let mut late = system.lost_messages::<Clerk>(1);
     assert!(late.recv().await.is_none(), "it was asked for after the end");
 }
 
 #[supervise::test]
 #[should_panic(expected = "without room, no lost message could be kept")]
 async fn a_capacity_of_zero_is_refused(system: &TestSystem) {
-    let _none = system.lost_messages::<ClerkMessage>(0);
+    let _none = system.lost_messages::<Clerk>(0);
 }

@@ -30,6 +30,19 @@ pub struct Envelope<M> {
     message: M,
 }
 
+/// The messages of an actor with `#[actor]`: [`Envelope`].
+pub trait Enveloped {
+    /// The enum that `#[actor]` generates.
+    type Message: Send + 'static;
+}
+
+impl<M: Send + 'static> Enveloped for Envelope<M> {
+    type Message = M;
+}
+
+/// The message enum of the actor `A`, such as `FeedMessage` of `Feed`.
+pub type MessageOf<A> = <<A as Actor>::Message as Enveloped>::Message;
+
 impl<M> Envelope<M> {
     /// The message.
     pub const fn message(&self) -> &M {

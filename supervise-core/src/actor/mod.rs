@@ -57,7 +57,7 @@ pub use self::definition::{Actor, Built, DEFAULT_STOP_TIMEOUT, FailsWith, NeverF
 pub(crate) use self::description::ActorDescription;
 pub use self::description::{ActorType, DeciderTable, Rule};
 pub use self::end_reason::EndReason;
-pub use self::envelope::{ByHand, ByRequest, Envelope, MessageFor, ReplySlot};
+pub use self::envelope::{ByHand, ByRequest, Envelope, Enveloped, MessageFor, MessageOf, ReplySlot};
 pub use self::factory::Factory;
 pub(crate) use self::guardian::Guardian;
 pub use self::parent_check::{

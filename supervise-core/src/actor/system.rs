@@ -24,7 +24,7 @@ use crate::actor::definition::{Actor, Built, RefOf};
 use crate::actor::dispatch;
 use crate::actor::dispatch::Dispatcher;
 use crate::actor::end_reason::EndReason;
-use crate::actor::envelope::Envelope;
+use crate::actor::envelope::{Envelope, Enveloped, MessageOf};
 use crate::actor::extensions::Extensions;
 use crate::actor::factory::Factory;
 use crate::actor::guardian::Guardian;
@@ -196,24 +196,25 @@ impl ActorSystem {
         self.core.observer.events()
     }
 
-    /// Keeps messages `M` that become dead letters from now on, at most `capacity` at a time; further ones are dropped and
-    /// [counted](LostMessages::missed). `M` is a message of an actor with `#[actor]`, such as `FeedMessage`. Askers get their errors
-    /// all the same. Not kept are messages that their sender gets back, and the stored ones of a durable mailbox, which its
-    /// quarantine keeps. If somebody asks again for the same type, that one gets them.
+    /// Keeps the messages to actors `A` that become dead letters from now on, at most `capacity` at a time; further ones are dropped and
+    /// [counted](LostMessages::missed). Askers get their errors all the same. Not kept are messages that their sender gets back, and the
+    /// stored ones of a durable mailbox, which its quarantine keeps. If somebody asks again for the same type, that one gets them.
     /// Rule [10.10](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-10.10).
     ///
     /// # Panics
     ///
     /// If `capacity` is 0.
     #[track_caller]
-    pub fn lost_messages<M: Send + 'static>(&self, capacity: usize) -> LostMessages<M> {
+    pub fn lost_messages<A: Actor<Message: Enveloped>>(&self, capacity: usize) -> LostMessages<MessageOf<A>> {
         assert!(capacity > 0, "without room, no lost message could be kept");
-        self.core.observer.keep_lost::<Envelope<M>, M>(capacity, |sent| match sent.downcast::<Envelope<M>>() {
-            Ok(envelope) => {
-                let (message, rest) = envelope.into_parts();
-                Split { message: Box::new(message), rest: Box::new(rest) }
+        self.core.observer.keep_lost::<Envelope<MessageOf<A>>, MessageOf<A>>(capacity, |sent| {
+            match sent.downcast::<Envelope<MessageOf<A>>>() {
+                Ok(envelope) => {
+                    let (message, rest) = envelope.into_parts();
+                    Split { message: Box::new(message), rest: Box::new(rest) }
+                }
+                Err(sent) => Split { message: sent, rest: Box::new(()) },
             }
-            Err(sent) => Split { message: sent, rest: Box::new(()) },
         })
     }
 
