@@ -66,7 +66,7 @@ impl Counter {
             std::future::pending::<()>().await;
         }
         assert_eq!(number.0, self.seen.next.fetch_add(1, Ordering::Relaxed), "in order");
-        if number.0 % 1000 == 0 {
+        if number.0.is_multiple_of(1000) {
             self.seen.most_bytes.fetch_max(resident(), Ordering::Relaxed);
         }
         if number.0 == self.seen.many - 1 {
