@@ -242,8 +242,8 @@ pub mod zenoh;
 ///
 /// The first closure runs once for each instance of the parent, on the parent's turn, and returns the child's factory. When it
 /// runs, the children of the fields above are already running. To give a sibling access to another child, clone the field
-/// (`this.reader.clone()`): a [`Child`] reaches the child's current incarnation. A field below has no child yet:
-/// a clone of it panics when it is used. Mark the sibling's
+/// (`this.reader.clone()`): a [`Child`] reaches the child's current incarnation. The fields below are still
+/// empty, and a clone of an empty field panics when it is used. Mark the sibling's
 /// field `#[child(given)]`, because a field of type `Child<..>` that nothing fills in does not compile.
 ///
 /// A field may also hold a pattern, `Child<Pool<Reader>>` or `Child<BackoffSupervisor<Reader>>`. Its closure returns the props:
@@ -590,7 +590,7 @@ pub use supervise_macros::test;
 pub mod prelude {
     // The failures that the runtime itself raises, so that a rule can name them as the compiler does.
     pub use supervise_core::pattern::TooManyReplacements;
-    // The type that the compiler names where the ref of a pool or of another pattern stands in place of an actor's ref.
+    // rustc names this type in errors about the ref of a pool or another pattern.
     pub use supervise_core::pattern::StandInRef;
     pub use supervise_core::{
         Actor, ActorPath, ActorRef, ActorSystem, AskError, Child, ChildInfo, Children, Context, Directive,

@@ -65,8 +65,8 @@ async fn con_11_a_card_says_what_became_of_the_message_that_failed(system: &Test
     let text = read(system, &mut watch, 1).await;
     let last = "the last time in";
     for said in [
-        format!("{last} `stamp`. Its message is not delivered again. /user/desk decides"),
-        format!("{last} `seal`. Its message may be delivered again. /user/desk decides"),
+        format!("{last} `stamp`. The message that failed is not delivered again. /user/desk decides"),
+        format!("{last} `seal`. The message that failed may be delivered again. /user/desk decides"),
     ] {
         assert!(text.contains(&said), "{said}\n{text}");
     }

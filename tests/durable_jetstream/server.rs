@@ -110,20 +110,33 @@ impl Server {
     pub(crate) fn start_again(&mut self) {
         let config = self.folder.join("config");
         std::fs::write(&config, &self.config).expect("there is room for a file");
-        let process = Command::new("nats-server")
+        let deadline = Instant::now() + Duration::from_secs(20);
+        self.process = Some(self.spawn(&config));
+        while !self.listens() {
+            assert!(Instant::now() < deadline, "nats-server listens");
+            std::thread::sleep(Duration::from_millis(10));
+            // While it was down, another connection may have taken its port for a moment. Then it ends at once.
+            let process = self.process.as_mut().expect("it was started");
+            if process.try_wait().expect("it can be waited for").is_some() {
+                self.process = Some(self.spawn(&config));
+            }
+        }
+    }
+
+    fn spawn(&self, config: &std::path::Path) -> Child {
+        let mut command = Command::new("nats-server");
+        command
             .args(["-js", "-a", "127.0.0.1", "-p", &self.port.to_string(), "-sd"])
             .arg(self.disk())
             .arg("-c")
-            .arg(config)
-            .stderr(Stdio::null())
-            .stdout(Stdio::null())
-            .spawn();
-        self.process = Some(process.expect("it starts"));
-        let deadline = Instant::now() + Duration::from_secs(20);
-        while TcpStream::connect(("127.0.0.1", self.port)).is_err() {
-            assert!(Instant::now() < deadline, "nats-server listens");
-            std::thread::sleep(Duration::from_millis(10));
-        }
+            .arg(config);
+        command.stderr(Stdio::null()).stdout(Stdio::null()).spawn().expect("it starts")
+    }
+
+    /// Whether the server accepts connections. A port without a listener can connect to itself.
+    fn listens(&self) -> bool {
+        TcpStream::connect(("127.0.0.1", self.port))
+            .is_ok_and(|stream| stream.local_addr().ok() != stream.peer_addr().ok())
     }
 }
 

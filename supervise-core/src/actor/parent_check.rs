@@ -37,7 +37,7 @@ impl<P: Decides<E>, E: ?Sized> DecidesUnasked<E> for P {}
     message = "`{Self}` has no supervision rule for the failure `{E}` of a pool",
     label = "a pool fails with `{E}` when its permanent workers end by themselves too often, and `{Self}` does not say what happens then",
     note = "add a rule: `#[supervise(.., on({E}) = Restart)]` on `{Self}` (or `Resume`, `Stop`, `Escalate`)",
-    note = "a rule of `{Self}` for an error of the workers has no effect, because the pool decides those: it restarts them, unless it has a table, `Pool::round_robin(..).supervised_by::<Workers>()`, with the rules in `#[supervise(..)] struct Workers;`"
+    note = "the pool itself decides the errors of its workers, so `{Self}` needs no rule for them. By default the pool restarts a failed worker; to decide otherwise, write `#[supervise(..)] struct Workers;` and `Pool::round_robin(..).supervised_by::<Workers>()`"
 )]
 pub trait DecidesPool<E> {}
 

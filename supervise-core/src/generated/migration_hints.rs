@@ -67,7 +67,7 @@ hints! {
         "`reply.answer(value);` consumes the slot and returns nothing";
     IsStored:
         "this message is not stored, so nothing accepts it before it is handled",
-        "write `.tell()` to send it, `.await` to ask, or make the mailbox durable",
+        "write `.tell()` to send it or `.await` to ask; the notes say how to have it stored",
         "to store it, write `#[actor(mailbox = durable)]` above the type of the actor, with the feature `durable` of `supervise-actors`",
         "a handler with `#[handler(transient)]` has messages that are not stored: remove `transient` to store them";
     LinksActors:
@@ -75,9 +75,9 @@ hints! {
         "write `ctx.death_pact(&r)` to fail when the other actor ends",
         "to be told of the end, write `ctx.watch(&r)` and a method `#[watch] fn gone(&mut self, gone: Terminated<A>)`";
     WatchesActors:
-        "the end of another actor is watched by `ctx.watch(&r)`",
+        "a context has no `monitor`: `ctx.watch(&r)` watches for the end of another actor",
         "write `ctx.watch(&r)`",
-        "the news comes to a method `#[watch] fn gone(&mut self, gone: Terminated<A>)`; a failure after which the actor was restarted is not an end";
+        "when that actor ends, `#[watch] fn gone(&mut self, gone: Terminated<A>)` is called; a restart is not an end";
     EndsByTerminate:
         "a system ends with `terminate()`",
         "write `system.terminate().await`",

@@ -5,4 +5,4 @@
 /// the line below with its comment. rustc prints the name of a struct in a pattern without its path.
 #[derive(Debug)]
 #[allow(non_camel_case_types, reason = "rustc prints it as the rule that the user should add")]
-pub struct on<'e, E>(pub &'e E); // add `on(MyError::Variant) = Stop` for each, or `on(MyError) = Stop` behind the other rules for all
+pub struct on<'e, E>(pub &'e E); // add `on(MyError::Variant) = Stop` for each, or one `on(MyError) = Stop` after these rules

@@ -288,7 +288,8 @@ pub fn error_value<E: ErrorValue>(error: E) -> E {
     message = "`{Self}` is not an error, so no child can fail with it",
     label = "a rule for this type would never match",
     note = "name the error with which a child fails: the `E` of a handler that returns `Result<_, E>`",
-    note = "such an error implements `std::error::Error + Send + Sync + 'static`: it is one such as `std::io::Error`, or a type of your own, `#[derive(Debug, thiserror::Error)] #[error(\"..\")] struct MyError;`, or a `Box<dyn Error + Send + Sync>`"
+    note = "the type must implement `std::error::Error + Send + Sync + 'static`: use one such as `std::io::Error`, or write your own, `#[derive(Debug, thiserror::Error)] #[error(\"..\")] struct MyError;`",
+    note = "a boxed error works too if it has the bounds: write `Box<dyn Error + Send + Sync>` for `Box<dyn Error>`"
 )]
 pub trait ErrorOfARule: ErrorValue {}
 
@@ -326,9 +327,9 @@ impl<F: Factory> ChildFactory for F {}
 
 /// A factory that may move to the thread that runs the child.
 #[diagnostic::on_unimplemented(
-    message = "the factory of a child cannot move between threads: a value in it is not `Send`",
-    label = "this makes a factory that is not `Send`",
-    note = "use types that are `Send` in what the factory captures: `Arc` for `Rc`, `Arc<dyn Trait + Send + Sync>` for `Arc<dyn Trait>`"
+    message = "the factory of this child captures a value that is not `Send`, so it cannot move between threads",
+    label = "a captured value is not `Send`",
+    note = "check the values that the inner closure captures, and make each `Send`: write `Arc` for `Rc`, `Arc<dyn Trait + Send + Sync>` for `Arc<dyn Trait>`"
 )]
 pub trait Captures: Send {}
 

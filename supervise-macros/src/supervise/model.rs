@@ -301,8 +301,8 @@ impl Table {
         }
         reachability::check(self, generics, errors);
         if let (Some(decider), false) = (self.decider.given(), self.rules.is_empty()) {
-            let message = "this table has a decider and rules, and each of them would decide every failure: remove the rules to let the decider \
-                           decide, or remove `decider` to let the rules decide";
+            let message = "this table has a decider and rules, and each of them would decide every failure: remove the `on(..)` rules, or remove \
+                           `decider`";
             errors.add(decider.error(message));
         }
         if let (false, Some(backoff)) = (self.may_restart(), self.strategy.arguments.backoff.given()) {

@@ -150,7 +150,7 @@ async fn con_11_con_12_con_13_con_16_a_loop_shows_rule_budget_and_countdown(syst
             "One thing needs attention",
             "Restart loop: /user/desk/clerk Clerk",
             "Failed 3 times within",
-            "the last time in `stall`. Its message is not delivered again. /user/desk decides, rule `Slow`: restart after 40 s.",
+            "the last time in `stall`. The message that failed is not delivered again. /user/desk decides, rule `Slow`: restart after 40 s.",
             "That was its 3rd failure in a row. 3 of 3 restarts in 1 min used.",
             // The next try comes when the first failure does not count any more.
             "At this pace it will not reach the limit, where /user/desk would fail and /user would decide.",

@@ -29,8 +29,8 @@ impl<F: Future> Work for F {}
 /// What [`Context::spawn_task`] takes.
 #[diagnostic::on_unimplemented(
     message = "a task must be a closure that returns a future and can run again, because it runs at each restart",
-    label = "this is not a closure without parameters, or it can run only once",
-    note = "if it is the future itself: write a closure that makes it, `let url = self.url.clone(); ctx.spawn_task(name, move || poll(url.clone()))`",
+    label = "expected a closure without parameters that can run more than once",
+    note = "if you passed a future, pass a closure that makes it: `let url = self.url.clone(); ctx.spawn_task(name, move || poll(url.clone()))`",
     note = "a closure that moves a captured value into the future can run only once: clone inside it, `move || poll(url.clone())`"
 )]
 pub trait TaskFactory {

@@ -93,7 +93,7 @@ pub(super) fn batch(
             _ => format!("Vec<{ty}>"),
         };
         let message = format!(
-            "each message of the batch has its own asker: return `{all}`, with one reply for each in their order, or nothing if \
+            "each message of the batch has its own asker: return `{all}`, with one reply for each message in their order, or nothing if \
              the askers need no answer"
         );
         errors.at(replies, message);

@@ -316,14 +316,14 @@ impl Calls<'_> {
         let Some(first) = given.clone().into_iter().next() else { return };
         let message = if name == "start_timer" {
             format!(
-                "a timer sends this actor one message, and this is a closure: write the message itself, `let me = {context}.me(); \
-                 {context}.start_timer(key, delay, me.tick());`, and put what the closure does into `#[handler] fn tick(&mut self)`; \
-                 `{context}.start_periodic_timer(key, interval, move || me.tick().into_message())` sends it again and again"
+                "expected a message, found a closure: write `let me = {context}.me(); {context}.start_timer(key, delay, me.tick());`, and \
+                 move the code into `#[handler] fn tick(&mut self)`; to repeat it, write \
+                 `{context}.start_periodic_timer(key, interval, move || me.tick().into_message())`"
             )
         } else {
             format!(
-                "`watch_with` sends this actor a message, and this is a closure: write the message itself, `let me = {context}.me(); \
-                 {context}.watch_with(&child, me.gone())?;`, and put what the closure does into `#[handler] fn gone(&mut self)`"
+                "expected a message, found a closure: write `let me = {context}.me(); {context}.watch_with(&child, me.gone())?;`, and move \
+                 the code into `#[handler] fn gone(&mut self)`"
             )
         };
         self.errors.at_span(first.span(), message);
@@ -464,9 +464,9 @@ mod tests {
                 "ctx.blocking(move || hash(b), move |_, a| FeedMessage::Set { a });",
                 "`|me, value| me.set(value)`",
             ),
-            (TAKES, "ctx.start_timer(\"a\", late, || me.tick());", "a timer sends this actor one message"),
-            (TAKES, "ctx.start_timer(\"a\", late, move |me| me.tick());", "a timer sends this actor one message"),
-            (TAKES, "ctx.watch_with(&a, || me.gone())?;", "`watch_with` sends this actor a message"),
+            (TAKES, "ctx.start_timer(\"a\", late, || me.tick());", "expected a message, found a closure"),
+            (TAKES, "ctx.start_timer(\"a\", late, move |me| me.tick());", "expected a message, found a closure"),
+            (TAKES, "ctx.watch_with(&a, || me.gone())?;", "expected a message, found a closure"),
             (TAKES, "ctx.pipe(self.load());", "`pipe` needs the message that the output becomes"),
             (TAKES_NOT, "tokio::spawn(async move { self.a = 1; });", "a task outlives the handler"),
             (TAKES_NOT, "tokio::task::spawn(async { f(self) });", "a task outlives the handler"),

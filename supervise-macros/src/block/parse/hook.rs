@@ -172,7 +172,7 @@ pub(super) fn watch(attrs: &[Attribute], signature: &Signature, errors: &mut Err
                 input,
                 format!(
                     "a `#[watch]` method takes only {} and `ctx: &mut Context<Self>`: write these in place of its other parameters; \
-                     `gone.actor()` and `gone.path()` say who ended, and `gone.reason()` why (all three can be printed)",
+                     `gone.actor()` and `gone.path()` say who ended, and `gone.reason()` why (all implement `Display`)",
                     news(&signature.inputs)
                 ),
             ),

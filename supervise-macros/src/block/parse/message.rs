@@ -15,7 +15,7 @@ use crate::syntax;
 pub(crate) fn message(setting: &Setting, _: &'static str, errors: &mut Errors) -> syn::Result<MessageArguments> {
     if setting.arguments.is_none() && setting.value.is_none() {
         let message =
-            "`message` says nothing without settings: add them, such as `message(derive(Clone))`, or remove it";
+            "`message` needs settings in parentheses: write `message(derive(Clone))`, or remove `message`";
         return Err(syn::Error::new(setting.span(), message));
     }
     let arguments = setting.call("derive(Clone)")?;

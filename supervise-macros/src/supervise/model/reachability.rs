@@ -198,7 +198,9 @@ impl<'a> Earlier<'a> {
             if found(&self.whole, &key).is_none() {
                 let mend = match self.same_name(&key) {
                     Some(other) => {
-                        format!("if `{other}` is the same type, write `on({key})` there too. Otherwise add")
+                        format!(
+                            "if `{other}` is the same type, write `on({key})` in place of `on({other})`; otherwise add"
+                        )
                     }
                     None => format!("add `on({key}) = Restart` after this rule (or another directive), or"),
                 };

@@ -67,8 +67,8 @@ pub(super) fn is_backoff(name: &str) -> bool {
 
 /// Reads `max_retries = 10`, or an expression.
 pub(crate) fn max_retries(setting: &Setting, example: &'static str, _: &mut Errors) -> syn::Result<Value<u32>> {
-    const EXPECTED: &str = "expected the number of restarts, such as `10`, a constant, or `self.settings.retries`: for no limit, leave out \
-                            `max_retries` and empty parentheses, as in `one_for_one`";
+    const EXPECTED: &str = "expected a number of restarts: write `10`, a constant, or a setting such as `self.settings.retries`; for no limit, \
+                            remove `max_retries`, and write `one_for_one` without parentheses if nothing else is in them";
     let number = |input: ParseStream<'_>| {
         let span = input.span();
         let number = input.parse::<LitInt>().map_err(|_| syn::Error::new(span, EXPECTED))?;

@@ -173,8 +173,8 @@ fn restart_loop(failing: &Failing, sight: &Sight<'_>, known: &Known<'_>) -> Stri
         (None, _) => String::new(),
     };
     let message = match decision.during {
-        Some(During::Handler(_)) if sight.may_repeat => " Its message may be delivered again.",
-        Some(During::Handler(_)) => " Its message is not delivered again.",
+        Some(During::Handler(_)) if sight.may_repeat => " The message that failed may be delivered again.",
+        Some(During::Handler(_)) => " The message that failed is not delivered again.",
         _ => "",
     };
     let decided = outcome(decision.outcome);

@@ -80,7 +80,7 @@ fn facts(out: &mut Lines, now: Time, detail: &Detail) {
     let waiting = if row.waiting == 1 { "waits" } else { "wait" };
     out.fact("Mailbox", &format!("{} {waiting}{oldest}; {room}{stash}", so_many(row.waiting, "message")));
     if row.waiting > 0 && row.kind.is_none() && row.state == NodeState::Running {
-        out.fact("", "It falls behind when the oldest message has waited for 10 s.");
+        out.fact("", "It falls behind once its oldest message has waited for 10 s.");
     }
     out.fact("Last in", &last_in(*last_handler, row));
     let next = row.due.map_or_else(String::new, |due| match due.saturating_sub(now) {
@@ -231,7 +231,7 @@ mod tests {
             actor("shop", &View::default(), Duration::ZERO, "/user/conn", Some(&detail))
         };
         // Its mailbox is empty. A mailbox with messages is well until the oldest one has waited for 10 s.
-        let rule = "It falls behind when the oldest message has waited for 10 s.";
+        let rule = "It falls behind once its oldest message has waited for 10 s.";
         assert!(!said(0, 0, 0).contains(rule) && said(3, 0, 0).contains(rule));
         let many = said(0, 20, 42);
         assert!(many.contains("    /user/order-19 in `place` for 0 ms\n  And 22 more.\n"), "{many}");

@@ -24,9 +24,9 @@ pub(super) fn of_parent(make: &ExprClosure, factory: &ExprClosure) -> Option<(Sp
         let clones: String = uses.fields.iter().map(clone).collect();
         format!("|{parent}| {{ {clones}move |{inputs}| {} }}", shortened(&written(&body), ".."))
     };
-    let needed = if uses.has_others { "the fields that it needs" } else { "what it needs" };
+    let needed = if uses.has_others { "the fields that it uses" } else { "what it needs" };
     let then = if uses.has_others {
-        "; in place of a method of the parent, call a function that takes these values"
+        "; if it calls a method of the parent, call a function that takes these values in its place"
     } else {
         ""
     };
