@@ -55,7 +55,7 @@ pub(super) fn is_on_for(note: &Note<Failure>) -> bool {
     }
 }
 
-/// `text` is that of the failure, for a decision. `quietly`: too many like it have a line already.
+/// `text` is that of the failure, for a decision, or the name of what was dropped at the stop timeout. `quietly`: too many like it have a line already.
 pub(super) fn note(about: &About<'_>, note: &Note<Failure>, text: &str, quietly: bool) {
     let actor = &about.actor;
     let child = about.child.as_ref().map(tracing::field::display);
@@ -109,7 +109,7 @@ pub(super) fn note(about: &About<'_>, note: &Note<Failure>, text: &str, quietly:
             debug!(target: TARGET, %actor, "its last restart failed, so it restarts rather than resumes");
         }
         Note::Aborted => {
-            let during = about.aborted.map(During::name);
+            let during = (!text.is_empty()).then_some(text);
             let dropped = during.unwrap_or("a handler or hook");
             warn!(target: TARGET, %actor, during, "{dropped} outlived the stop timeout and was dropped at an await point");
         }

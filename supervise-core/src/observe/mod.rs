@@ -55,7 +55,7 @@ pub(crate) use self::timing::Took;
 #[cfg(feature = "timing")]
 pub use self::timing::{TIME_BOUNDS, TimeBuckets, Times};
 use crate::base::{ActorPath, Uid, contained, contained_silently};
-use crate::failure::{During, Failure, cut, with_text};
+use crate::failure::{Failure, cut, with_text};
 use crate::supervision::{Directive, Limit, LogLevel, Note, Outcome, Standing, Strategy, Time};
 
 /// Reports what happens in one system.
@@ -97,8 +97,6 @@ pub(crate) struct About<'a> {
     pub(crate) attempt: u32,
     /// When it was decided.
     pub(crate) now: Option<Time>,
-    /// The handler or hook that was dropped at the stop timeout, if it has a name.
-    pub(crate) aborted: Option<During>,
     /// The names of the first few other children of the supervisor, and how many there are, if the supervisor fails when the limit is
     /// reached and this is the last restart before that. Only for the log.
     pub(crate) others: Option<(Vec<String>, usize)>,

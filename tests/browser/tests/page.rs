@@ -436,7 +436,7 @@ async fn con_08_the_page_names_the_root_of_a_chain() {
     browser.until_text("#cards", "Stuck").await;
     // Of those that wait longest, it names one.
     browser
-        .until("/42 actors wait for its answer: order-\\d+ → ledger → conn-2\\./.test($('cards').textContent)")
+        .until("/42 actors wait for its answer, such as order-\\d+ → ledger → conn-2\\./.test($('cards').textContent)")
         .await;
     browser
         .run("[...document.querySelectorAll('.card')].find(e => e.textContent.includes('Stuck')).click()")

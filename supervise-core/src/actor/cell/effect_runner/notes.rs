@@ -54,9 +54,7 @@ fn heard(
     };
     observer.count(|| Some((core.description().type_name(), life()?)));
     if observer.wants(&note) {
-        let aborted = matches!(note, Note::Aborted).then(|| cell.vitals().entered);
-        let during = aborted.and_then(|entered| During::numbered(entered, core.description().handlers()));
-        core.tell(observer, note, strategy, basis, during);
+        core.tell(cell, observer, note, strategy, basis);
     }
 }
 
@@ -91,35 +89,31 @@ impl Core {
     #[cold]
     fn tell(
         &self,
+        cell: &dyn AnyCell,
         observer: &Observer,
         note: Note<Failure>,
         strategy: &Strategy,
         basis: Option<&Basis>,
-        aborted: Option<During>,
     ) {
         match note.child() {
             Some(child) => self.tell_of_child(observer, note, child, strategy, basis),
-            None => self.tell_of_itself(observer, note, strategy, aborted),
+            None => self.tell_of_itself(cell, observer, note, strategy),
         }
     }
 
-    fn tell_of_itself(
-        &self,
-        observer: &Observer,
-        note: Note<Failure>,
-        strategy: &Strategy,
-        aborted: Option<During>,
-    ) {
+    fn tell_of_itself(&self, cell: &dyn AnyCell, observer: &Observer, note: Note<Failure>, strategy: &Strategy) {
         if may_log() {
             let mut about = self.about(self.path(), strategy, None);
-            about.aborted = aborted;
             if matches!(note, Note::Started { again: true } | Note::Restarted(_))
                 && let Some(parent) = &self.parent
             {
                 // The parent keeps the count. This cell's lock is not held while the parent's is taken.
                 about.attempt = parent.core().protocol().failures_in_row(self.id);
             }
-            observer.log(&about, &note, "");
+            // The handler or hook that it entered last.
+            let dropped = matches!(note, Note::Aborted).then(|| cell.vitals().entered);
+            let dropped = dropped.and_then(|entered| During::numbered(entered, self.description().handlers()));
+            observer.log(&about, &note, dropped.map_or("", During::name));
         }
         observer.publish_own(note, || self.path_in_parts());
     }
@@ -184,7 +178,6 @@ impl Core {
             gave_up_after: None,
             attempt: 0,
             now: basis.map(|basis| basis.now),
-            aborted: None,
             others: None,
         }
     }
