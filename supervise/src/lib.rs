@@ -37,6 +37,8 @@
 //! [rule 3.3]: docs::semantics#rule-3.3
 //! [rule 4.8]: docs::semantics#rule-4.8
 //! [rule 7.6]: docs::semantics#rule-7.6
+//! [rule 14.8]: docs::semantics#rule-14.8
+//! [keep]: docs::cookbook::flow#keep-what-nobody-handled
 //! [rule 10.4]: docs::semantics#rule-10.4
 //! [rules 10]: docs::semantics#rule-10.1
 //! [rust actors]: docs::guides::rust_actors
