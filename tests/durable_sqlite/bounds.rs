@@ -37,7 +37,7 @@ impl Drop for Number {
     }
 }
 
-/// Bytes of this process that are in memory. 0 where there is no such file.
+/// How many bytes of this process are in memory. On systems without `/proc`, it is 0.
 fn resident() -> usize {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     statm.split(' ').nth(1).and_then(|pages| pages.parse::<usize>().ok()).map_or(0, |pages| pages * 4096)

@@ -164,6 +164,11 @@ impl Collector {
         }
     }
 
+    /// Forgets the branches in whose place another actor runs. `find` gives the key of the actor at a path.
+    pub(super) fn forget_repaired(&mut self, find: impl Fn(&str) -> Option<u64>) {
+        self.history.forget_repaired(find);
+    }
+
     /// Notes how long a task waited for a thread, before a look.
     pub(super) fn beat(&mut self, waited: Option<Duration>, now: Time) {
         self.threads.note(waited, now);

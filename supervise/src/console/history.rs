@@ -35,6 +35,8 @@ pub(super) struct Fall {
     /// The actor that failed first.
     pub(super) origin: String,
     pub(super) origin_key: u64,
+    /// The actor that the last decision was about.
+    pub(super) last_key: u64,
     /// The supervisors that failed because of it, the lowest one first. `…` stands for those that are left out.
     pub(super) passed: Vec<String>,
     /// The type of the actor that is down: the last of these, or else the origin.
@@ -56,6 +58,11 @@ impl Fall {
     /// Whether an actor is down because of it.
     pub(super) fn is_harm(&self) -> bool {
         !matches!(self.end, Some((Outcome::Restarting { .. } | Outcome::Resumed | Outcome::AlreadyAnswered, _)))
+    }
+
+    /// Whether the actor that is down was stopped, so that another one may take its place.
+    fn is_vacant(&self) -> bool {
+        matches!(self.end, Some((Outcome::Stopped { .. } | Outcome::LimitReached { .. }, _)))
     }
 
     /// The path of the actor that is down, if it is harm.
@@ -233,7 +240,7 @@ impl History {
             .rev()
             .find(|fall| fall.end.is_none() && fall.passed.last().is_some_and(|top| *top == decision.child));
         if let Some(fall) = open {
-            (fall.at, fall.rule) = (now, decision.rule);
+            (fall.at, fall.rule, fall.last_key) = (now, decision.rule, decision.key);
             fall.used = decision.used.filter(|_| at_limit).or(fall.used);
             if goes_up {
                 fall.pass(decision);
@@ -251,6 +258,7 @@ impl History {
         let mut fall = Fall {
             origin: decision.child.clone(),
             origin_key: decision.key,
+            last_key: decision.key,
             passed: Vec::new(),
             down_type: decision.child_type,
             text: decision.text.clone(),
@@ -264,6 +272,13 @@ impl History {
             fall.pass(decision);
         }
         self.falls.push_back(fall);
+    }
+
+    /// Forgets the branches in whose place another actor runs. `find` gives the key of the actor at a path.
+    pub(super) fn forget_repaired(&mut self, find: impl Fn(&str) -> Option<u64>) {
+        let is_repaired =
+            |fall: &Fall| fall.is_vacant() && find(fall.down()).is_some_and(|key| key != fall.last_key);
+        self.falls.retain(|fall| !is_repaired(fall));
     }
 
     pub(super) fn intervened(&mut self, intervened: Intervened, now: Time) {

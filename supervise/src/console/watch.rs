@@ -61,6 +61,7 @@ impl Watch {
         self.read_events();
         self.collector.beat(self.pulse.beat(self.system.runtime()), self.system.uptime());
         let began = Began::now();
+        self.collector.forget_repaired(|path| self.system.find(path).map(|actor| actor.uid().into()));
         let look = self.collector.look(self.system.uptime(), listings);
         let (view, runs) = walk(&self.system, look, &mut self.events, self.texts);
         self.view = seen(view, began);
@@ -273,6 +274,34 @@ mod tests {
         ] {
             assert!(text.contains(said), "{said}\n{text}");
         }
+    }
+
+    #[actor]
+    #[supervise(one_for_one, on(Refused) = Restart(max_retries = 1))]
+    struct Strict;
+
+    #[actor]
+    impl Strict {
+        #[handler]
+        fn seat(&mut self, ctx: &mut Context<Self>) -> Result<ClerkRef, SpawnError> {
+            ctx.spawn("clerk", || Clerk)
+        }
+    }
+
+    /// A branch is repaired when another actor has taken the place of the one that was stopped. Rule 22.3.
+    #[supervise::test]
+    async fn con_15_a_branch_is_down_until_another_actor_takes_its_place(system: &TestSystem) {
+        system.allow_failures();
+        let strict = system.spawn("desk", || Strict).unwrap();
+        let clerk = strict.seat().await.unwrap();
+        let mut watch = Watch::new(system, true);
+        (0..2).for_each(|_| clerk.stamp().tell().unwrap());
+        system.settle().await;
+        watch.look();
+        assert_eq!(watch.view().down, 1, "{:?}", watch.view().cards);
+        strict.seat().await.unwrap();
+        watch.look();
+        assert_eq!(watch.view().down, 0, "{:?}", watch.view().cards);
     }
 
     #[cfg(target_os = "linux")]

@@ -124,6 +124,7 @@ fn full(text: &str) -> (View, Listing) {
     let fall = Fall {
         origin: text.to_owned(),
         origin_key: 1,
+        last_key: 1,
         passed: vec![text.to_owned(); 12],
         down_type: "T",
         text: text.to_owned(),
