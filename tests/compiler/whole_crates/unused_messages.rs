@@ -1,5 +1,6 @@
 //! An empty block makes an actor without messages.
 #![deny(warnings)]
+#![allow(dead_code, reason = "the program shows what compiles")]
 
 use supervise::prelude::*;
 

@@ -1,4 +1,5 @@
 //! Actors with a durable mailbox: generic, conditional, without arguments, with arguments that only a transient handler may have.
+#![allow(dead_code, reason = "the program shows what compiles")]
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -30,7 +31,7 @@ impl<T: Serialize + DeserializeOwned + Send + 'static> Orders<T> {
 
     #[handler(transient)]
     fn socket(&mut self, socket: Socket) {
-        drop(socket);
+        let _ = socket;
     }
 
     #[handler(inline, transient)]

@@ -1,7 +1,7 @@
 //! Programs that must compile: what users may write, in all its shapes.
 //!
-//! They are modules of one program, because a hundred programs would take minutes to build. The few that check what rustc says about a whole
-//! crate are in `../ui/pass`.
+//! They are modules of one program, because a hundred programs would take minutes to build. The few whose check is
+//! about a whole crate are in `../whole_crates`.
 
 #![allow(
     dead_code,
@@ -9,7 +9,7 @@
     unreachable_pub,
     clippy::all,
     clippy::pedantic,
-    reason = "the programs show what compiles, not how to write it; `../ui/pass/no_lint_fires.rs` checks lints"
+    reason = "the programs show what compiles, not how to write it; `../whole_crates/no_lint_fires.rs` checks lints"
 )]
 
 macro_rules! programs {

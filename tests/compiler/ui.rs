@@ -1,11 +1,11 @@
-//! Programs that must not compile, with what the compiler says about them, and a few that must. Most programs that must are in `must_compile`.
+//! Programs that must not compile, with what the compiler says about them.
 //!
 //! rustc's own words change between releases. On the release that `ui/RUSTC` names, each error must be the one in
 //! the `.stderr` file beside the program; on any other, a program must merely fail. trybuild has no such mode. But
 //! it accepts any error of a program without a `.stderr` file, so there it runs on a copy of the programs without
 //! these files.
 //!
-//! `TRYBUILD=overwrite cargo test -p supervise-tests --test ui` writes the files anew, `-- programs trybuild=not_send` runs
+//! `TRYBUILD=overwrite cargo test -p supervise-tests-compiler --test ui` writes the files anew, `-- programs trybuild=not_send` runs
 //! some programs only.
 
 use std::path::{Path, PathBuf};
@@ -26,18 +26,11 @@ fn programs() {
     }
 }
 
-/// Programs in `pass` must compile, those in every other directory must not. trybuild checks many programs at a time only if none of
-/// them must compile, so the two kinds are apart.
+/// trybuild checks many programs at a time only if none of them must compile. Programs that must compile are targets of their own.
 fn run(root: &Path) {
-    let must_compile = trybuild::TestCases::new();
-    let must_not_compile = trybuild::TestCases::new();
+    let programs = trybuild::TestCases::new();
     for directory in directories(root) {
-        let programs = directory.join("*.rs");
-        if directory.ends_with("pass") {
-            must_compile.pass(programs);
-        } else {
-            must_not_compile.compile_fail(programs);
-        }
+        programs.compile_fail(directory.join("*.rs"));
     }
 }
 

@@ -1,7 +1,16 @@
 //! Nothing that is generated trips a lint that a careful crate denies.
 #![forbid(unsafe_code)]
-#![deny(warnings, missing_docs, missing_debug_implementations, unreachable_pub, rust_2018_idioms, unused, let_underscore_drop)]
+#![deny(
+    warnings,
+    missing_docs,
+    missing_debug_implementations,
+    unreachable_pub,
+    rust_2018_idioms,
+    unused,
+    let_underscore_drop
+)]
 #![deny(clippy::all, clippy::pedantic, clippy::nursery)]
+#![allow(dead_code, reason = "the program shows what compiles")]
 
 use supervise::prelude::*;
 

@@ -1,0 +1,1 @@
+//! The tests are targets: see `Cargo.toml` here.
