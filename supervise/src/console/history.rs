@@ -192,6 +192,8 @@ pub(super) struct History {
 
 impl History {
     pub(super) fn failed(&mut self, decision: Decision, now: Time) {
+        // Whoever fails in a place has taken it.
+        self.forget_repaired(|path| (path == decision.child).then_some(decision.key));
         self.fall(&decision, now);
         self.mark(&decision, now);
         if matches!(decision.outcome, Outcome::Stopped { .. } | Outcome::LimitReached { .. }) {
@@ -253,7 +255,9 @@ impl History {
             return;
         }
         if self.falls.len() == FALLS {
-            self.falls.pop_front();
+            // What ended well is forgotten before what is down.
+            let first = self.falls.iter().position(|fall| !fall.is_harm());
+            self.falls.remove(first.unwrap_or_default());
         }
         let mut fall = Fall {
             origin: decision.child.clone(),

@@ -624,3 +624,34 @@ fn con_17_the_timeline_counts_all_failures_of_fifteen_minutes() {
         "{lanes:?}"
     );
 }
+
+/// CON-15: a place is down once, however often an actor in it reached its limit. Rule 22.3.
+#[test]
+fn con_15_a_place_that_fell_twice_is_one_branch() {
+    let mut collector = Collector::default();
+    let limit = Outcome::LimitReached { children: 1 };
+    failed(&mut collector, 10, decision("/user/desk/clerk", 7, limit));
+    // Another actor takes its place, and reaches its limit too, before a look finds it.
+    let during = Some(During::Handler("stamp"));
+    failed(&mut collector, 20, Decision { during, ..decision("/user/desk/clerk", 8, limit) });
+    let view = look(&mut collector, 21, &[]);
+    let [card] = &view.cards[..] else { panic!("{:?}", view.cards) };
+    assert_eq!((view.down, card.actors, card.since), (1, 1, Some(secs(20))));
+    // So it is if a failure from below stops it.
+    failed(&mut collector, 30, decision("/user/desk/clerk/pen", 9, Outcome::Escalated));
+    failed(&mut collector, 30, decision("/user/desk/clerk", 10, Outcome::Stopped { children: 1 }));
+    let view = look(&mut collector, 31, &[]);
+    assert_eq!((view.down, view.cards[0].since), (1, Some(secs(30))), "{:?}", view.cards);
+}
+
+/// CON-15: escalations that end in a restart do not push out a branch that is down. Rule 22.4.
+#[test]
+fn con_15_escalations_that_end_well_leave_the_branches_that_are_down() {
+    let mut collector = Collector::default();
+    failed(&mut collector, 1, decision("/user/ledger", 7, Outcome::LimitReached { children: 1 }));
+    for second in 2..102 {
+        failed(&mut collector, second, decision("/user/pay/line", 8, Outcome::Escalated));
+        failed(&mut collector, second, decision("/user/pay", 6, restarting()));
+    }
+    assert_eq!(kinds(&look(&mut collector, 103, &[])), [(Kind::BranchDown, "/user/ledger")]);
+}
