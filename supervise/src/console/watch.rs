@@ -60,8 +60,8 @@ impl Watch {
     pub(super) fn look_for(&mut self, listings: &mut [Listing]) {
         self.read_events();
         self.collector.beat(self.pulse.beat(self.system.runtime()), self.system.uptime());
+        self.forget_repaired();
         let began = Began::now();
-        self.collector.forget_repaired(|path| self.system.find(path).map(|actor| actor.uid().into()));
         let look = self.collector.look(self.system.uptime(), listings);
         let (view, runs) = walk(&self.system, look, &mut self.events, self.texts);
         self.view = seen(view, began);
@@ -78,6 +78,7 @@ impl Watch {
     /// Shows readers the system between two looks. Nothing is remembered of this.
     pub(super) fn glance_for(&mut self, listings: &mut [Listing]) -> View {
         self.read_events();
+        self.forget_repaired();
         let began = Began::now();
         let glance = self.collector.glance(self.system.uptime(), listings);
         let (view, _) = walk(&self.system, glance, &mut self.events, self.texts);
@@ -90,6 +91,11 @@ impl Watch {
             let Some(event) = self.events.try_recv() else { break };
             self.happened(event);
         }
+    }
+
+    /// Forgets the branches in whose place another actor runs.
+    fn forget_repaired(&mut self) {
+        self.collector.forget_repaired(|path| self.system.find(path).map(|actor| actor.uid().into()));
     }
 
     /// The problems, the worst first, then the last failures, in lines of at most 80 columns.
@@ -301,6 +307,59 @@ mod tests {
         assert_eq!(watch.view().down, 1, "{:?}", watch.view().cards);
         strict.seat().await.unwrap();
         watch.look();
+        assert_eq!(watch.view().down, 0, "{:?}", watch.view().cards);
+    }
+
+    /// A reader who asks between two looks is not told of a branch that was repaired since the last one. Rule 22.4.
+    #[supervise::test]
+    async fn con_15_a_glance_knows_that_a_branch_was_repaired(system: &TestSystem) {
+        system.allow_failures();
+        let strict = system.spawn("desk", || Strict).unwrap();
+        let clerk = strict.seat().await.unwrap();
+        let mut watch = Watch::new(system, true);
+        (0..2).for_each(|_| clerk.stamp().tell().unwrap());
+        system.settle().await;
+        watch.look();
+        assert_eq!(watch.view().down, 1, "{:?}", watch.view().cards);
+        strict.seat().await.unwrap();
+        let view = watch.glance_for(&mut []);
+        assert_eq!(view.down, 0, "{:?}", view.cards);
+    }
+
+    #[actor]
+    #[supervise(one_for_one, on(Refused) = Restart(max_retries = 1))]
+    struct Bureau {
+        #[child(|_| || Clerk)]
+        clerk: Child<Clerk>,
+    }
+
+    #[actor]
+    impl Bureau {
+        #[handler]
+        fn close(&mut self) -> Result<(), Refused> {
+            Err(Refused)
+        }
+        #[handler]
+        fn who(&mut self) -> ClerkRef {
+            self.clerk.actor().clone()
+        }
+    }
+
+    /// A restart of the supervisor repairs a branch that it declares. Rule 22.3.
+    #[supervise::test]
+    async fn con_15_a_declared_child_is_down_until_its_supervisor_restarts(system: &TestSystem) {
+        system.allow_failures();
+        let bureau = system.spawn("desk", || Bureau { clerk: Child::default() }).unwrap();
+        let mut watch = Watch::new(system, true);
+        let clerk = bureau.who().await.unwrap();
+        (0..2).for_each(|_| clerk.stamp().tell().unwrap());
+        system.settle().await;
+        watch.look();
+        assert_eq!(watch.view().down, 1, "{:?}", watch.view().cards);
+        bureau.close().tell().unwrap();
+        system.settle().await;
+        watch.look();
+        assert!(system.find("/user/desk/clerk").is_some());
         assert_eq!(watch.view().down, 0, "{:?}", watch.view().cards);
     }
 
