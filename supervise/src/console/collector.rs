@@ -228,7 +228,7 @@ impl Look<'_> {
         let peeked = if self.is_glance { marks.peek(sight, now) } else { None };
         let mark = if self.is_glance { peeked.as_ref() } else { marks.see(sight, now) };
         if !self.is_glance {
-            failures.forget_near(sight, now);
+            failures.see(sight, now);
         }
         let failing = failures.of(sight.key);
         let ailments = ailments(sight, mark, failing, waits, now);

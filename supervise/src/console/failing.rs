@@ -26,6 +26,8 @@ pub(super) struct Failing {
     pub(super) decision: Decision,
     /// The failure that brought it near its limit, unless it has not failed for a window of the limit since then.
     pub(super) near: Option<Time>,
+    /// The window of its limit, as the last look found it.
+    window: Option<Duration>,
     /// The times of the last failures.
     recent: VecDeque<Time>,
     /// The number of its last failure, among those of all actors.
@@ -58,7 +60,9 @@ impl Failing {
         let next = self.last.saturating_add(pace).max(self.next_try(sight).unwrap_or_default());
         // The failure that finds no restart left.
         let at = next.saturating_add(pace.saturating_mul(budget.of.saturating_sub(budget.used)));
-        let is_in_time = budget.anew_at.is_none_or(|anew| at <= anew);
+        // If no restart counts yet, the window begins with the next failure.
+        let anew_at = budget.anew_at.or_else(|| next.checked_add(budget.within?));
+        let is_in_time = anew_at.is_none_or(|anew| at <= anew);
         // Of a sliding window, only the oldest restart leaves then.
         let fits = budget.slides && budget.within.is_none_or(|within| pace.saturating_mul(budget.of) <= within);
         is_in_time || fits
@@ -101,8 +105,9 @@ impl Failures {
             self.order.remove(&known.number);
             known.number = self.number;
             known.failures += 1;
+            let is_calm = |window| now.saturating_sub(known.last) > window;
+            known.near = known.near.filter(|_| !known.window.is_some_and(is_calm)).or(near);
             known.last = now;
-            known.near = known.near.or(near);
             known.decision = decision;
             if known.recent.len() == LOOP {
                 known.recent.pop_front();
@@ -111,7 +116,10 @@ impl Failures {
             return;
         }
         let (recent, number) = (VecDeque::from([now]), self.number);
-        self.of.insert(key, Failing { failures: 1, first: now, last: now, decision, near, recent, number });
+        self.of.insert(
+            key,
+            Failing { failures: 1, first: now, last: now, decision, near, window: None, recent, number },
+        );
         if self.order.len() > MOST
             && let Some((_, longest_ago)) = self.order.pop_first()
         {
@@ -119,14 +127,12 @@ impl Failures {
         }
     }
 
-    /// Forgets that an actor was near its limit, if that is over.
-    pub(super) fn forget_near(&mut self, sight: &Sight<'_>, now: Time) {
+    /// Notes the window of an actor's limit, and forgets that the actor was near the limit, if that is over.
+    pub(super) fn see(&mut self, sight: &Sight<'_>, now: Time) {
         let Some(budget) = sight.budget else { return };
-        if let Some(known) = self.of.get_mut(&sight.key)
-            && known.near.is_some()
-            && !budget.is_near()
-            && !known.stays_near(budget, now)
-        {
+        let Some(known) = self.of.get_mut(&sight.key) else { return };
+        known.window = budget.within;
+        if !budget.is_near() && !known.stays_near(budget, now) {
             known.near = None;
         }
     }

@@ -655,3 +655,59 @@ fn con_15_escalations_that_end_well_leave_the_branches_that_are_down() {
     }
     assert_eq!(kinds(&look(&mut collector, 103, &[])), [(Kind::BranchDown, "/user/ledger")]);
 }
+
+/// CON-12: whoever fails rarely is not near a limit while no restart counts either.
+#[test]
+fn con_12_who_has_slowed_down_does_not_come_near_its_limit_when_the_count_is_empty() {
+    let mut collector = Collector::default();
+    // It was near its limit 20 s after it began, and has failed once in 110 s since then.
+    let (failures, within) = ([(0, 1), (20, 2), (125, 1), (235, 2), (345, 1)], 120);
+    let windows = [0, 125, 345];
+    let mut near = Vec::new();
+    for second in 0..=500 {
+        for (_, used) in failures.into_iter().filter(|failure| failure.0 == second) {
+            let restarts = Decision { used: Some((used, 3)), ..decision("/user/smtp", 7, restarting()) };
+            failed(&mut collector, second, restarts);
+        }
+        let opened = windows.into_iter().rev().find(|at| *at <= second).filter(|at| second <= at + within);
+        let in_window = |at: u64| opened.is_some_and(|opened| opened <= at && at <= second);
+        let budget = Budget {
+            used: failures.iter().filter(|failure| in_window(failure.0)).map(|_| 1).sum(),
+            of: 3,
+            within: Some(secs(within)),
+            counts: Counts::Own,
+            takes: Takes::Nobody,
+            rule: None,
+            anew_at: opened.map(|opened| secs(opened + within)),
+            slides: false,
+        };
+        let view = look(&mut collector, second, &[Sight { budget: Some(budget), ..at(2, "smtp", 7) }]);
+        if !view.cards.is_empty() {
+            near.push(second);
+        }
+    }
+    let last = near.last().copied();
+    assert!(last < Some(246), "it fails every 110 s, three in 120 s are too many: {near:?}");
+}
+
+/// CON-12: a calm window between two looks counts too.
+#[test]
+fn con_12_a_window_without_a_failure_ends_it_although_no_look_fell_in_it() {
+    let mut collector = Collector::default();
+    let restarts = |used| Decision { used: Some((used, 5)), ..decision("/user/smtp", 7, restarting()) };
+    let budget = |used, anew_at| Budget {
+        used,
+        of: 5,
+        within: Some(secs(1)),
+        counts: Counts::All,
+        takes: Takes::Nobody,
+        rule: None,
+        anew_at: Some(secs(anew_at)),
+        slides: false,
+    };
+    let seen = |used, anew_at| [Sight { budget: Some(budget(used, anew_at)), ..at(2, "smtp", 7) }];
+    failed(&mut collector, 10, restarts(4));
+    assert_eq!(kinds(&look(&mut collector, 10, &seen(4, 11))), [(Kind::NearLimit, "/user/smtp")]);
+    failed(&mut collector, 14, restarts(1));
+    assert_eq!(kinds(&look(&mut collector, 15, &seen(1, 15))), []);
+}
