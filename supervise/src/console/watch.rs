@@ -63,7 +63,7 @@ impl Watch {
         self.forget_repaired();
         let began = Began::now();
         let look = self.collector.look(self.system.uptime(), listings);
-        let (view, runs) = walk(&self.system, look, &mut self.events, self.texts);
+        let (view, runs) = walk(&self.system, look, &mut self.events, EVENTS_AT_ONCE, self.texts);
         self.view = seen(view, began);
         #[cfg(feature = "tracing")]
         if runs {
@@ -81,7 +81,7 @@ impl Watch {
         self.forget_repaired();
         let began = Began::now();
         let glance = self.collector.glance(self.system.uptime(), listings);
-        let (view, _) = walk(&self.system, glance, &mut self.events, self.texts);
+        let (view, _) = walk(&self.system, glance, &mut self.events, EVENTS_AT_ONCE, self.texts);
         seen(view, began)
     }
 
@@ -170,8 +170,11 @@ fn seen(view: View, began: Began) -> View {
 }
 
 /// Also returns whether the user guardian runs, so that the system is not ending.
-fn walk(system: &ActorSystem, mut look: Look<'_>, events: &mut Events, texts: bool) -> (View, bool) {
+///
+/// `most`: how many events are read meanwhile, for all actors together.
+fn walk(system: &ActorSystem, mut look: Look<'_>, events: &mut Events, most: usize, texts: bool) -> (View, bool) {
     let mut runs = false;
+    let mut left = most;
     // How the actors above the current one supervise, from the root down.
     let mut above: Vec<(Strategy, DeciderTable)> = Vec::new();
     let mut choosers: Vec<(usize, Chooser)> = look
@@ -184,8 +187,9 @@ fn walk(system: &ActorSystem, mut look: Look<'_>, events: &mut Events, texts: bo
         let sight = Sight::of(glimpse, above.last());
         // If it has failed since the look began, its card and its line tell of the same failure.
         if look.lags(&sight) {
-            for _ in 0..EVENTS_AT_ONCE {
+            while left > 0 {
                 let Some(event) = events.try_recv() else { break };
+                left -= 1;
                 if let Some(happening) = happening(&event, texts) {
                     look.happened(happening);
                 }
@@ -268,7 +272,7 @@ mod tests {
         let now = system.uptime();
         system.advance(Duration::from_secs(20)).await;
         let look = watch.collector.look(now, &mut listing);
-        let (view, _) = walk(system, look, &mut watch.events, true);
+        let (view, _) = walk(system, look, &mut watch.events, EVENTS_AT_ONCE, true);
         let detail = listing[0].detail.as_ref().expect("it is there");
         let text = actor("test", &view, Duration::ZERO, "/user/desk/clerk", Some(detail));
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -308,6 +312,30 @@ mod tests {
         strict.seat().await.unwrap();
         watch.look();
         assert_eq!(watch.view().down, 0, "{:?}", watch.view().cards);
+    }
+
+    /// However many actors have failed since the look began, it reads a bounded number of events. Rule 22.4.
+    #[supervise::test]
+    async fn con_18_a_look_in_a_storm_of_failures_ends(system: &TestSystem) {
+        system.allow_failures();
+        system.allow_dead_letters();
+        let desk = system.spawn("desk", || Desk).unwrap();
+        let clerk = desk.seat().await.unwrap();
+        let gone = system.spawn("gone", || Clerk).unwrap();
+        gone.actor_ref().stop();
+        let other = system.spawn("other", || Desk).unwrap().seat().await.unwrap();
+        system.settle().await;
+        let mut watch = Watch::new(system, true);
+        (0..10).for_each(|_| _ = gone.stamp().tell());
+        for clerk in [clerk, other] {
+            clerk.stamp().tell().unwrap();
+        }
+        system.settle().await;
+        let look = watch.collector.look(system.uptime(), &mut []);
+        let (view, _) = walk(system, look, &mut watch.events, 3, true);
+        assert!(view.failures.is_empty(), "{:?}", view.failures);
+        let unread = std::iter::from_fn(|| watch.events.try_recv()).count();
+        assert_eq!(unread, 9, "three of ten dead letters and two failures were read");
     }
 
     /// A reader who asks between two looks is not told of a branch that was repaired since the last one. Rule 22.4.
