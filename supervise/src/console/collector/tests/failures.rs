@@ -711,3 +711,20 @@ fn con_12_a_window_without_a_failure_ends_it_although_no_look_fell_in_it() {
     failed(&mut collector, 14, restarts(1));
     assert_eq!(kinds(&look(&mut collector, 15, &seen(1, 15))), []);
 }
+
+/// A reminder counts from the last time that a branch went down. Rule 22.10.
+#[cfg(feature = "tracing")]
+#[test]
+fn con_15_a_line_about_a_branch_counts_from_its_last_fall() {
+    use super::super::super::lines::{Line, Lines};
+    let (mut collector, mut lines) = (Collector::default(), Lines::default());
+    let limit = Outcome::LimitReached { children: 1 };
+    failed(&mut collector, 10, decision("/user/desk/clerk", 7, limit));
+    assert_eq!(lines.after(&look(&mut collector, 11, &[])), []);
+    // Another actor takes its place and reaches its limit too, before the next look.
+    failed(&mut collector, 130, decision("/user/desk/clerk", 8, limit));
+    let view = look(&mut collector, 131, &[]);
+    let lines = lines.after(&view);
+    let [Line::Is { lasts, .. }] = &lines[..] else { panic!("{lines:?}") };
+    assert_eq!(*lasts, secs(1));
+}
