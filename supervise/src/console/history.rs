@@ -285,6 +285,16 @@ impl History {
         self.falls.retain(|fall| !is_repaired(fall));
     }
 
+    /// The supervisors that failed before this time, if nothing is known of a decision about them.
+    pub(super) fn undecided(&self, before: Time) -> impl Iterator<Item = &str> {
+        self.falls.iter().filter(move |fall| fall.end.is_none() && fall.at < before).map(Fall::down)
+    }
+
+    /// Forgets the branches of a supervisor that runs, so that the events of the decision about it were missed.
+    pub(super) fn forget_undecided(&mut self, path: &str, before: Time) {
+        self.falls.retain(|fall| fall.end.is_some() || fall.at >= before || fall.down() != path);
+    }
+
     pub(super) fn intervened(&mut self, intervened: Intervened, now: Time) {
         if self.interventions.len() == INTERVENTIONS {
             self.interventions.pop_front();

@@ -712,6 +712,25 @@ fn con_12_a_window_without_a_failure_ends_it_although_no_look_fell_in_it() {
     assert_eq!(kinds(&look(&mut collector, 15, &seen(1, 15))), []);
 }
 
+/// CON-15: a supervisor that runs is not down, although the console has missed what was decided about its failure.
+#[test]
+fn con_15_a_supervisor_that_runs_is_not_down_if_its_decision_was_missed() {
+    let mut collector = Collector::default();
+    let pay = |state| [Sight { state, ..at(2, "pay", 6) }];
+    look(&mut collector, 0, &[]);
+    failed(&mut collector, 1, decision("/user/pay/line", 7, Outcome::Escalated));
+    collector.happened(Happening::Missed(5), secs(1));
+    let view = look(&mut collector, 2, &pay(NodeState::Failed));
+    assert_eq!(kinds(&view), [(Kind::BranchDown, "/user/pay")]);
+    look(&mut collector, 7, &pay(NodeState::Running));
+    let view = look(&mut collector, 12, &pay(NodeState::Running));
+    assert_eq!(kinds(&view), []);
+    // A later failure of its own is not that old one.
+    failed(&mut collector, 60, decision("/user/pay", 6, Outcome::LimitReached { children: 1 }));
+    let view = look(&mut collector, 61, &[]);
+    assert_eq!(view.cards[0].says, "/user stopped it at the limit: 1 of 5 restarts used, rule `io::Error`.");
+}
+
 /// A reminder counts from the last time that a branch went down. Rule 22.10.
 #[cfg(feature = "tracing")]
 #[test]
