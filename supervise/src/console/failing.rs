@@ -24,9 +24,9 @@ pub(super) struct Failing {
     pub(super) first: Time,
     pub(super) last: Time,
     pub(super) decision: Decision,
-    /// The failure that brought it near its limit, unless it has not failed for a window of the limit since then.
-    pub(super) near: Option<Time>,
-    /// The window of its limit, as the last look found it.
+    /// When a failure brought it near a limit, and the size of that limit, unless it has not failed for a window of the limit since then.
+    near: Option<(Time, u32)>,
+    /// The window of that limit, as the last look found it.
     window: Option<Duration>,
     /// The times of the last failures.
     recent: VecDeque<Time>,
@@ -68,10 +68,20 @@ impl Failing {
         is_in_time || fits
     }
 
-    /// Whether it was near its limit and has failed again within the limit's window since then. So an actor that keeps failing does not seem to be
+    /// The failure that brought it near its limit.
+    pub(super) fn near_since(&self) -> Time {
+        self.near.map_or(self.last, |(at, _)| at)
+    }
+
+    /// Whether it was near this limit and has failed again within the limit's window since then. So an actor that keeps failing does not seem to be
     /// well each time the count starts anew.
     pub(super) fn stays_near(&self, budget: Budget, now: Time) -> bool {
-        self.near.is_some() && budget.within.is_some_and(|within| now.saturating_sub(self.last) <= within)
+        self.was_near(budget) && budget.within.is_some_and(|within| now.saturating_sub(self.last) <= within)
+    }
+
+    /// A limit is recognized by its size: the strategy and each rule may have one.
+    fn was_near(&self, budget: Budget) -> bool {
+        self.near.is_some_and(|(_, of)| of == budget.of)
     }
 
     /// Whether it restarts again and again.
@@ -95,7 +105,7 @@ pub(super) struct Failures {
 impl Failures {
     pub(super) fn note(&mut self, decision: Decision, now: Time) {
         let key = decision.key;
-        let near = decision.used.filter(|&(used, of)| is_near(used, of)).map(|_| now);
+        let near = decision.used.filter(|&(used, of)| is_near(used, of)).map(|(_, of)| (now, of));
         self.number += 1;
         self.order.insert(self.number, key);
         if let Some(known) = self.of.get_mut(&key) {
@@ -106,7 +116,9 @@ impl Failures {
             known.number = self.number;
             known.failures += 1;
             let is_calm = |window| now.saturating_sub(known.last) > window;
-            known.near = known.near.filter(|_| !known.window.is_some_and(is_calm)).or(near);
+            let is_other = |of| near.is_some_and(|(_, now_of)| now_of != of);
+            known.near =
+                known.near.filter(|&(_, of)| !known.window.is_some_and(is_calm) && !is_other(of)).or(near);
             known.last = now;
             known.decision = decision;
             if known.recent.len() == LOOP {
@@ -131,8 +143,11 @@ impl Failures {
     pub(super) fn see(&mut self, sight: &Sight<'_>, now: Time) {
         let Some(budget) = sight.budget else { return };
         let Some(known) = self.of.get_mut(&sight.key) else { return };
-        known.window = budget.within;
-        if !budget.is_near() && !known.stays_near(budget, now) {
+        if known.near.is_none() || known.was_near(budget) {
+            known.window = budget.within;
+        }
+        let lasts = known.window.is_some_and(|window| now.saturating_sub(known.last) <= window);
+        if !budget.is_near() && !lasts {
             known.near = None;
         }
     }

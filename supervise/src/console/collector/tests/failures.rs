@@ -747,3 +747,37 @@ fn con_15_a_line_about_a_branch_counts_from_its_last_fall() {
     let [Line::Is { lasts, .. }] = &lines[..] else { panic!("{lines:?}") };
     assert_eq!(*lasts, secs(1));
 }
+
+/// CON-12: an actor that was near the limit of a rule was not near another limit.
+#[test]
+fn con_12_near_the_limit_of_a_rule_is_not_near_that_of_the_strategy() {
+    let mut collector = Collector::default();
+    let budget = |used, of, within, anew_at, rule| Budget {
+        used,
+        of,
+        within: Some(secs(within)),
+        counts: Counts::Own,
+        takes: Takes::Nobody,
+        rule,
+        anew_at: Some(secs(anew_at)),
+        slides: false,
+    };
+    let seen = |collector: &mut Collector, second, budget| {
+        let view = look(collector, second, &[Sight { budget: Some(budget), ..at(2, "smtp", 7) }]);
+        view.cards.iter().map(|card| card.kind).collect::<Vec<_>>()
+    };
+    let restarts = |used| Decision { used: Some(used), ..decision("/user/smtp", 7, restarting()) };
+    // One restart of three in an hour, and then three of four in 10 s that a rule allows.
+    failed(&mut collector, 1, restarts((1, 3)));
+    (1..=3).for_each(|used| failed(&mut collector, 20, restarts((used, 4))));
+    let of_rule = budget(3, 4, 10, 30, Some("Boom"));
+    assert_eq!(seen(&mut collector, 21, of_rule).len(), 1);
+    // The count of the rule has started anew, so the strategy is nearer. It leaves two restarts.
+    let of_strategy = budget(1, 3, 3_600, 3_601, None);
+    for second in [90, 120, 1_800] {
+        assert_eq!(seen(&mut collector, second, of_strategy), []);
+    }
+    // Between two looks, it comes near the strategy's limit.
+    failed(&mut collector, 1_900, restarts((2, 3)));
+    assert_eq!(seen(&mut collector, 1_901, budget(2, 3, 3_600, 3_601, None)), [Kind::NearLimit]);
+}
