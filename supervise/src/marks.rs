@@ -126,22 +126,22 @@ impl Arrivals {
         if is_after(pushed, handled) && (self.0.is_empty() || is_after(pushed, last)) {
             self.0.push_back(Arrival { before: last, last: pushed, not_before: before, seen: now });
         }
-        if self.0.len() > most {
-            self.join_pairs();
+        for _ in most..self.0.len() {
+            self.join_two();
         }
     }
 
-    /// Halves the number of remembered arrivals. The age of the oldest message stays exact.
-    fn join_pairs(&mut self) {
-        let mut joined = VecDeque::with_capacity(self.0.len() / 2 + 1);
-        joined.extend(self.0.pop_front());
-        while let Some(first) = self.0.pop_front() {
-            joined.push_back(match self.0.pop_front() {
-                Some(second) => Arrival { before: first.before, not_before: first.not_before, ..second },
-                None => first,
-            });
+    /// Joins the two arrivals that lie closest together, so that none seems to have come in a long pause before it. The age of the oldest
+    /// message stays exact.
+    fn join_two(&mut self) {
+        let pairs = self.0.iter().zip(self.0.iter().skip(1)).enumerate().skip(1);
+        let spans = pairs.map(|(at, (first, second))| (second.seen.saturating_sub(first.not_before), at));
+        if let Some((_, at)) = spans.min()
+            && let Some(second) = self.0.remove(at + 1)
+            && let Some(first) = self.0.get_mut(at)
+        {
+            (first.last, first.seen) = (second.last, second.seen);
         }
-        self.0 = joined;
     }
 }
 

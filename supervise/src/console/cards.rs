@@ -375,7 +375,7 @@ fn since(kind: Kind, known: &Known<'_>) -> Option<Time> {
         Kind::SlowStart | Kind::SlowEnd => Some(mark?.state_since),
         Kind::FallingBehind => known.behind_since,
         Kind::RestartLoop => Some(failing?.first),
-        Kind::NearLimit => failing.map(|failing| failing.near.unwrap_or(failing.last)),
+        Kind::NearLimit => failing.map(Failing::near_since),
         Kind::Deadlock | Kind::BranchDown | Kind::MessagesLost | Kind::ShortOfThreads => None,
     }
 }

@@ -5,6 +5,8 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
+use supervise_core::NodeState;
+
 use super::ailments::ailments;
 use super::backlogs::{Backlog, Backlogs};
 use super::below::Way;
@@ -66,6 +68,8 @@ pub(super) struct Look<'c> {
     mentioned: Vec<Mention>,
     /// The paths of top-level actors, and since when something below them is stuck, blocks a thread or is in a deadlock.
     held: Vec<(String, Time)>,
+    /// The supervisors that have been undecided since the last look or longer.
+    undecided: Vec<String>,
     way: Way,
 }
 
@@ -187,6 +191,8 @@ impl Collector {
 
     fn begin<'c>(&'c mut self, now: Time, listings: &'c mut [Listing], is_glance: bool) -> Look<'c> {
         listings.iter_mut().for_each(Listing::begin);
+        let looked = self.looked.unwrap_or_default();
+        let undecided = self.history.undecided(looked).map(str::to_owned).collect();
         Look {
             collector: self,
             listings,
@@ -200,6 +206,7 @@ impl Collector {
             hand: Hand::default(),
             mentioned: Vec::new(),
             held: Vec::new(),
+            undecided,
             way: Way::default(),
         }
     }
@@ -222,13 +229,14 @@ impl Look<'_> {
         self.way.go_to(sight);
         self.handled += u64::from(sight.handled());
         self.handlers.see(sight, self.way.path());
+        self.decide(sight);
         let Self { collector, now, .. } = self;
         let Collector { marks, failures, waits, backlogs, .. } = &mut **collector;
         let now = *now;
         let peeked = if self.is_glance { marks.peek(sight, now) } else { None };
         let mark = if self.is_glance { peeked.as_ref() } else { marks.see(sight, now) };
         if !self.is_glance {
-            failures.forget_near(sight, now);
+            failures.see(sight, now);
         }
         let failing = failures.of(sight.key);
         let ailments = ailments(sight, mark, failing, waits, now);
@@ -285,6 +293,14 @@ impl Look<'_> {
             listing.see(sight, path, &shown);
         }
         shown
+    }
+
+    /// A supervisor that runs has been decided about, although the console does not know how.
+    fn decide(&mut self, sight: &Sight<'_>) {
+        let path = self.way.path();
+        if sight.state == NodeState::Running && self.undecided.iter().any(|undecided| undecided == path) {
+            self.collector.history.forget_undecided(path, self.collector.looked.unwrap_or_default());
+        }
     }
 
     pub(super) fn wishes(&self) -> impl Iterator<Item = &Wish> {
@@ -344,6 +360,7 @@ impl Look<'_> {
             hand,
             mentioned,
             held,
+            undecided: _,
             mut way,
         } = self;
         way.end();

@@ -24,8 +24,10 @@ pub(super) struct Failing {
     pub(super) first: Time,
     pub(super) last: Time,
     pub(super) decision: Decision,
-    /// The failure that brought it near its limit, unless it has not failed for a window of the limit since then.
-    pub(super) near: Option<Time>,
+    /// When a failure brought it near a limit, and the size of that limit, unless it has not failed for a window of the limit since then.
+    near: Option<(Time, u32)>,
+    /// The window of that limit, as the last look found it.
+    window: Option<Duration>,
     /// The times of the last failures.
     recent: VecDeque<Time>,
     /// The number of its last failure, among those of all actors.
@@ -58,16 +60,28 @@ impl Failing {
         let next = self.last.saturating_add(pace).max(self.next_try(sight).unwrap_or_default());
         // The failure that finds no restart left.
         let at = next.saturating_add(pace.saturating_mul(budget.of.saturating_sub(budget.used)));
-        let is_in_time = budget.anew_at.is_none_or(|anew| at <= anew);
+        // If no restart counts yet, the window begins with the next failure.
+        let anew_at = budget.anew_at.or_else(|| next.checked_add(budget.within?));
+        let is_in_time = anew_at.is_none_or(|anew| at <= anew);
         // Of a sliding window, only the oldest restart leaves then.
         let fits = budget.slides && budget.within.is_none_or(|within| pace.saturating_mul(budget.of) <= within);
         is_in_time || fits
     }
 
-    /// Whether it was near its limit and has failed again within the limit's window since then. So an actor that keeps failing does not seem to be
+    /// The failure that brought it near its limit.
+    pub(super) fn near_since(&self) -> Time {
+        self.near.map_or(self.last, |(at, _)| at)
+    }
+
+    /// Whether it was near this limit and has failed again within the limit's window since then. So an actor that keeps failing does not seem to be
     /// well each time the count starts anew.
     pub(super) fn stays_near(&self, budget: Budget, now: Time) -> bool {
-        self.near.is_some() && budget.within.is_some_and(|within| now.saturating_sub(self.last) <= within)
+        self.was_near(budget) && budget.within.is_some_and(|within| now.saturating_sub(self.last) <= within)
+    }
+
+    /// A limit is recognized by its size: the strategy and each rule may have one.
+    fn was_near(&self, budget: Budget) -> bool {
+        self.near.is_some_and(|(_, of)| of == budget.of)
     }
 
     /// Whether it restarts again and again.
@@ -91,7 +105,7 @@ pub(super) struct Failures {
 impl Failures {
     pub(super) fn note(&mut self, decision: Decision, now: Time) {
         let key = decision.key;
-        let near = decision.used.filter(|&(used, of)| is_near(used, of)).map(|_| now);
+        let near = decision.used.filter(|&(used, of)| is_near(used, of)).map(|(_, of)| (now, of));
         self.number += 1;
         self.order.insert(self.number, key);
         if let Some(known) = self.of.get_mut(&key) {
@@ -101,8 +115,11 @@ impl Failures {
             self.order.remove(&known.number);
             known.number = self.number;
             known.failures += 1;
+            let is_calm = |window| now.saturating_sub(known.last) > window;
+            let is_other = |of| near.is_some_and(|(_, now_of)| now_of != of);
+            known.near =
+                known.near.filter(|&(_, of)| !known.window.is_some_and(is_calm) && !is_other(of)).or(near);
             known.last = now;
-            known.near = known.near.or(near);
             known.decision = decision;
             if known.recent.len() == LOOP {
                 known.recent.pop_front();
@@ -111,7 +128,10 @@ impl Failures {
             return;
         }
         let (recent, number) = (VecDeque::from([now]), self.number);
-        self.of.insert(key, Failing { failures: 1, first: now, last: now, decision, near, recent, number });
+        self.of.insert(
+            key,
+            Failing { failures: 1, first: now, last: now, decision, near, window: None, recent, number },
+        );
         if self.order.len() > MOST
             && let Some((_, longest_ago)) = self.order.pop_first()
         {
@@ -119,14 +139,15 @@ impl Failures {
         }
     }
 
-    /// Forgets that an actor was near its limit, if that is over.
-    pub(super) fn forget_near(&mut self, sight: &Sight<'_>, now: Time) {
+    /// Notes the window of an actor's limit, and forgets that the actor was near the limit, if that is over.
+    pub(super) fn see(&mut self, sight: &Sight<'_>, now: Time) {
         let Some(budget) = sight.budget else { return };
-        if let Some(known) = self.of.get_mut(&sight.key)
-            && known.near.is_some()
-            && !budget.is_near()
-            && !known.stays_near(budget, now)
-        {
+        let Some(known) = self.of.get_mut(&sight.key) else { return };
+        if known.near.is_none() || known.was_near(budget) {
+            known.window = budget.within;
+        }
+        let lasts = known.window.is_some_and(|window| now.saturating_sub(known.last) <= window);
+        if !budget.is_near() && !lasts {
             known.near = None;
         }
     }

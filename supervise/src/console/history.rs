@@ -192,6 +192,8 @@ pub(super) struct History {
 
 impl History {
     pub(super) fn failed(&mut self, decision: Decision, now: Time) {
+        // Whoever fails in a place has taken it.
+        self.forget_repaired(|path| (path == decision.child).then_some(decision.key));
         self.fall(&decision, now);
         self.mark(&decision, now);
         if matches!(decision.outcome, Outcome::Stopped { .. } | Outcome::LimitReached { .. }) {
@@ -253,7 +255,9 @@ impl History {
             return;
         }
         if self.falls.len() == FALLS {
-            self.falls.pop_front();
+            // What ended well is forgotten before what is down.
+            let first = self.falls.iter().position(|fall| !fall.is_harm());
+            self.falls.remove(first.unwrap_or_default());
         }
         let mut fall = Fall {
             origin: decision.child.clone(),
@@ -279,6 +283,16 @@ impl History {
         let is_repaired =
             |fall: &Fall| fall.is_vacant() && find(fall.down()).is_some_and(|key| key != fall.last_key);
         self.falls.retain(|fall| !is_repaired(fall));
+    }
+
+    /// The supervisors that failed before this time, if nothing is known of a decision about them.
+    pub(super) fn undecided(&self, before: Time) -> impl Iterator<Item = &str> {
+        self.falls.iter().filter(move |fall| fall.end.is_none() && fall.at < before).map(Fall::down)
+    }
+
+    /// Forgets the branches of a supervisor that runs, so that the events of the decision about it were missed.
+    pub(super) fn forget_undecided(&mut self, path: &str, before: Time) {
+        self.falls.retain(|fall| fall.end.is_some() || fall.at >= before || fall.down() != path);
     }
 
     pub(super) fn intervened(&mut self, intervened: Intervened, now: Time) {

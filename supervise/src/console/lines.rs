@@ -84,7 +84,9 @@ impl Lines {
                     (told.at, told.next) = (now, (told.next * 2).min(LONGEST));
                     let of_same = told.path == *path;
                     path.clone_into(&mut told.path);
-                    (if of_same { told.since } else { card.since.unwrap_or(told.since) }, Some(of_same))
+                    // It may have been repaired and gone down again in the meantime.
+                    let is_told = of_same && !begins_elsewhere(*kind);
+                    (if is_told { told.since } else { card.since.unwrap_or(told.since) }, Some(of_same))
                 }
                 None if has_room => {
                     let (subject, path) = (card.subject.clone(), path.clone());

@@ -60,10 +60,10 @@ impl Watch {
     pub(super) fn look_for(&mut self, listings: &mut [Listing]) {
         self.read_events();
         self.collector.beat(self.pulse.beat(self.system.runtime()), self.system.uptime());
+        self.forget_repaired();
         let began = Began::now();
-        self.collector.forget_repaired(|path| self.system.find(path).map(|actor| actor.uid().into()));
         let look = self.collector.look(self.system.uptime(), listings);
-        let (view, runs) = walk(&self.system, look, &mut self.events, self.texts);
+        let (view, runs) = walk(&self.system, look, &mut self.events, EVENTS_AT_ONCE, self.texts);
         self.view = seen(view, began);
         #[cfg(feature = "tracing")]
         if runs {
@@ -78,9 +78,10 @@ impl Watch {
     /// Shows readers the system between two looks. Nothing is remembered of this.
     pub(super) fn glance_for(&mut self, listings: &mut [Listing]) -> View {
         self.read_events();
+        self.forget_repaired();
         let began = Began::now();
         let glance = self.collector.glance(self.system.uptime(), listings);
-        let (view, _) = walk(&self.system, glance, &mut self.events, self.texts);
+        let (view, _) = walk(&self.system, glance, &mut self.events, EVENTS_AT_ONCE, self.texts);
         seen(view, began)
     }
 
@@ -90,6 +91,11 @@ impl Watch {
             let Some(event) = self.events.try_recv() else { break };
             self.happened(event);
         }
+    }
+
+    /// Forgets the branches in whose place another actor runs.
+    fn forget_repaired(&mut self) {
+        self.collector.forget_repaired(|path| self.system.find(path).map(|actor| actor.uid().into()));
     }
 
     /// The problems, the worst first, then the last failures, in lines of at most 80 columns.
@@ -164,8 +170,11 @@ fn seen(view: View, began: Began) -> View {
 }
 
 /// Also returns whether the user guardian runs, so that the system is not ending.
-fn walk(system: &ActorSystem, mut look: Look<'_>, events: &mut Events, texts: bool) -> (View, bool) {
+///
+/// `most`: how many events are read meanwhile, for all actors together.
+fn walk(system: &ActorSystem, mut look: Look<'_>, events: &mut Events, most: usize, texts: bool) -> (View, bool) {
     let mut runs = false;
+    let mut left = most;
     // How the actors above the current one supervise, from the root down.
     let mut above: Vec<(Strategy, DeciderTable)> = Vec::new();
     let mut choosers: Vec<(usize, Chooser)> = look
@@ -178,8 +187,9 @@ fn walk(system: &ActorSystem, mut look: Look<'_>, events: &mut Events, texts: bo
         let sight = Sight::of(glimpse, above.last());
         // If it has failed since the look began, its card and its line tell of the same failure.
         if look.lags(&sight) {
-            for _ in 0..EVENTS_AT_ONCE {
+            while left > 0 {
                 let Some(event) = events.try_recv() else { break };
+                left -= 1;
                 if let Some(happening) = happening(&event, texts) {
                     look.happened(happening);
                 }
@@ -262,7 +272,7 @@ mod tests {
         let now = system.uptime();
         system.advance(Duration::from_secs(20)).await;
         let look = watch.collector.look(now, &mut listing);
-        let (view, _) = walk(system, look, &mut watch.events, true);
+        let (view, _) = walk(system, look, &mut watch.events, EVENTS_AT_ONCE, true);
         let detail = listing[0].detail.as_ref().expect("it is there");
         let text = actor("test", &view, Duration::ZERO, "/user/desk/clerk", Some(detail));
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -301,6 +311,83 @@ mod tests {
         assert_eq!(watch.view().down, 1, "{:?}", watch.view().cards);
         strict.seat().await.unwrap();
         watch.look();
+        assert_eq!(watch.view().down, 0, "{:?}", watch.view().cards);
+    }
+
+    /// However many actors have failed since the look began, it reads a bounded number of events. Rule 22.4.
+    #[supervise::test]
+    async fn con_18_a_look_in_a_storm_of_failures_ends(system: &TestSystem) {
+        system.allow_failures();
+        system.allow_dead_letters();
+        let desk = system.spawn("desk", || Desk).unwrap();
+        let clerk = desk.seat().await.unwrap();
+        let gone = system.spawn("gone", || Clerk).unwrap();
+        gone.actor_ref().stop();
+        let other = system.spawn("other", || Desk).unwrap().seat().await.unwrap();
+        system.settle().await;
+        let mut watch = Watch::new(system, true);
+        (0..10).for_each(|_| _ = gone.stamp().tell());
+        for clerk in [clerk, other] {
+            clerk.stamp().tell().unwrap();
+        }
+        system.settle().await;
+        let look = watch.collector.look(system.uptime(), &mut []);
+        let (view, _) = walk(system, look, &mut watch.events, 3, true);
+        assert!(view.failures.is_empty(), "{:?}", view.failures);
+        let unread = std::iter::from_fn(|| watch.events.try_recv()).count();
+        assert_eq!(unread, 9, "three of ten dead letters and two failures were read");
+    }
+
+    /// A reader who asks between two looks is not told of a branch that was repaired since the last one. Rule 22.4.
+    #[supervise::test]
+    async fn con_15_a_glance_knows_that_a_branch_was_repaired(system: &TestSystem) {
+        system.allow_failures();
+        let strict = system.spawn("desk", || Strict).unwrap();
+        let clerk = strict.seat().await.unwrap();
+        let mut watch = Watch::new(system, true);
+        (0..2).for_each(|_| clerk.stamp().tell().unwrap());
+        system.settle().await;
+        watch.look();
+        assert_eq!(watch.view().down, 1, "{:?}", watch.view().cards);
+        strict.seat().await.unwrap();
+        let view = watch.glance_for(&mut []);
+        assert_eq!(view.down, 0, "{:?}", view.cards);
+    }
+
+    #[actor]
+    #[supervise(one_for_one, on(Refused) = Restart(max_retries = 1))]
+    struct Bureau {
+        #[child(|_| || Clerk)]
+        clerk: Child<Clerk>,
+    }
+
+    #[actor]
+    impl Bureau {
+        #[handler]
+        fn close(&mut self) -> Result<(), Refused> {
+            Err(Refused)
+        }
+        #[handler]
+        fn who(&mut self) -> ClerkRef {
+            self.clerk.actor().clone()
+        }
+    }
+
+    /// A restart of the supervisor repairs a branch that it declares. Rule 22.3.
+    #[supervise::test]
+    async fn con_15_a_declared_child_is_down_until_its_supervisor_restarts(system: &TestSystem) {
+        system.allow_failures();
+        let bureau = system.spawn("desk", || Bureau { clerk: Child::default() }).unwrap();
+        let mut watch = Watch::new(system, true);
+        let clerk = bureau.who().await.unwrap();
+        (0..2).for_each(|_| clerk.stamp().tell().unwrap());
+        system.settle().await;
+        watch.look();
+        assert_eq!(watch.view().down, 1, "{:?}", watch.view().cards);
+        bureau.close().tell().unwrap();
+        system.settle().await;
+        watch.look();
+        assert!(system.find("/user/desk/clerk").is_some());
         assert_eq!(watch.view().down, 0, "{:?}", watch.view().cards);
     }
 

@@ -190,3 +190,31 @@ fn con_18_many_mailboxes_have_few_arrivals_each() {
     let oldest = marks.of[&0].oldest(Duration::from_secs(60)).expect("it waits");
     assert_eq!(oldest.at_most, Duration::from_secs(60), "the oldest is remembered");
 }
+
+/// Messages that came after a long pause are not as old as the pause, however many arrivals there were before.
+#[test]
+fn con_09_the_first_messages_after_a_pause_are_not_as_old_as_the_pause() {
+    let mut marks = Marks::default();
+    let mut look = |now: u64, pushed: u32, waiting: usize| {
+        let now = Duration::from_secs(now);
+        marks.begin();
+        let age = marks.see(&sight(pushed, waiting, false), now).and_then(|mark| mark.oldest(now));
+        marks.end(now);
+        age
+    };
+    let mut pushed = 0;
+    for s in 0..60 {
+        pushed += 1;
+        look(s, pushed, pushed as usize);
+    }
+    for s in 60..3_660 {
+        look(s, pushed, pushed as usize);
+    }
+    for s in 3_660..3_670 {
+        pushed += 100;
+        look(s, pushed, pushed as usize);
+    }
+    // It takes 62 messages: the oldest that waits came at 3660.
+    let age = look(3_670, pushed, (pushed - 62) as usize).expect("messages wait").about;
+    assert!(age <= Duration::from_secs(12), "{age:?}");
+}

@@ -624,3 +624,160 @@ fn con_17_the_timeline_counts_all_failures_of_fifteen_minutes() {
         "{lanes:?}"
     );
 }
+
+/// CON-15: a place is down once, however often an actor in it reached its limit. Rule 22.3.
+#[test]
+fn con_15_a_place_that_fell_twice_is_one_branch() {
+    let mut collector = Collector::default();
+    let limit = Outcome::LimitReached { children: 1 };
+    failed(&mut collector, 10, decision("/user/desk/clerk", 7, limit));
+    // Another actor takes its place, and reaches its limit too, before a look finds it.
+    let during = Some(During::Handler("stamp"));
+    failed(&mut collector, 20, Decision { during, ..decision("/user/desk/clerk", 8, limit) });
+    let view = look(&mut collector, 21, &[]);
+    let [card] = &view.cards[..] else { panic!("{:?}", view.cards) };
+    assert_eq!((view.down, card.actors, card.since), (1, 1, Some(secs(20))));
+    // So it is if a failure from below stops it.
+    failed(&mut collector, 30, decision("/user/desk/clerk/pen", 9, Outcome::Escalated));
+    failed(&mut collector, 30, decision("/user/desk/clerk", 10, Outcome::Stopped { children: 1 }));
+    let view = look(&mut collector, 31, &[]);
+    assert_eq!((view.down, view.cards[0].since), (1, Some(secs(30))), "{:?}", view.cards);
+}
+
+/// CON-15: escalations that end in a restart do not push out a branch that is down. Rule 22.4.
+#[test]
+fn con_15_escalations_that_end_well_leave_the_branches_that_are_down() {
+    let mut collector = Collector::default();
+    failed(&mut collector, 1, decision("/user/ledger", 7, Outcome::LimitReached { children: 1 }));
+    for second in 2..102 {
+        failed(&mut collector, second, decision("/user/pay/line", 8, Outcome::Escalated));
+        failed(&mut collector, second, decision("/user/pay", 6, restarting()));
+    }
+    assert_eq!(kinds(&look(&mut collector, 103, &[])), [(Kind::BranchDown, "/user/ledger")]);
+}
+
+/// CON-12: whoever fails rarely is not near a limit while no restart counts either.
+#[test]
+fn con_12_who_has_slowed_down_does_not_come_near_its_limit_when_the_count_is_empty() {
+    let mut collector = Collector::default();
+    // It was near its limit 20 s after it began, and has failed once in 110 s since then.
+    let (failures, within) = ([(0, 1), (20, 2), (125, 1), (235, 2), (345, 1)], 120);
+    let windows = [0, 125, 345];
+    let mut near = Vec::new();
+    for second in 0..=500 {
+        for (_, used) in failures.into_iter().filter(|failure| failure.0 == second) {
+            let restarts = Decision { used: Some((used, 3)), ..decision("/user/smtp", 7, restarting()) };
+            failed(&mut collector, second, restarts);
+        }
+        let opened = windows.into_iter().rev().find(|at| *at <= second).filter(|at| second <= at + within);
+        let in_window = |at: u64| opened.is_some_and(|opened| opened <= at && at <= second);
+        let budget = Budget {
+            used: failures.iter().filter(|failure| in_window(failure.0)).map(|_| 1).sum(),
+            of: 3,
+            within: Some(secs(within)),
+            counts: Counts::Own,
+            takes: Takes::Nobody,
+            rule: None,
+            anew_at: opened.map(|opened| secs(opened + within)),
+            slides: false,
+        };
+        let view = look(&mut collector, second, &[Sight { budget: Some(budget), ..at(2, "smtp", 7) }]);
+        if !view.cards.is_empty() {
+            near.push(second);
+        }
+    }
+    let last = near.last().copied();
+    assert!(last < Some(246), "it fails every 110 s, three in 120 s are too many: {near:?}");
+}
+
+/// CON-12: a calm window between two looks counts too.
+#[test]
+fn con_12_a_window_without_a_failure_ends_it_although_no_look_fell_in_it() {
+    let mut collector = Collector::default();
+    let restarts = |used| Decision { used: Some((used, 5)), ..decision("/user/smtp", 7, restarting()) };
+    let budget = |used, anew_at| Budget {
+        used,
+        of: 5,
+        within: Some(secs(1)),
+        counts: Counts::All,
+        takes: Takes::Nobody,
+        rule: None,
+        anew_at: Some(secs(anew_at)),
+        slides: false,
+    };
+    let seen = |used, anew_at| [Sight { budget: Some(budget(used, anew_at)), ..at(2, "smtp", 7) }];
+    failed(&mut collector, 10, restarts(4));
+    assert_eq!(kinds(&look(&mut collector, 10, &seen(4, 11))), [(Kind::NearLimit, "/user/smtp")]);
+    failed(&mut collector, 14, restarts(1));
+    assert_eq!(kinds(&look(&mut collector, 15, &seen(1, 15))), []);
+}
+
+/// CON-15: a supervisor that runs is not down, although the console has missed what was decided about its failure.
+#[test]
+fn con_15_a_supervisor_that_runs_is_not_down_if_its_decision_was_missed() {
+    let mut collector = Collector::default();
+    let pay = |state| [Sight { state, ..at(2, "pay", 6) }];
+    look(&mut collector, 0, &[]);
+    failed(&mut collector, 1, decision("/user/pay/line", 7, Outcome::Escalated));
+    collector.happened(Happening::Missed(5), secs(1));
+    let view = look(&mut collector, 2, &pay(NodeState::Failed));
+    assert_eq!(kinds(&view), [(Kind::BranchDown, "/user/pay")]);
+    look(&mut collector, 7, &pay(NodeState::Running));
+    let view = look(&mut collector, 12, &pay(NodeState::Running));
+    assert_eq!(kinds(&view), []);
+    // A later failure of its own is not that old one.
+    failed(&mut collector, 60, decision("/user/pay", 6, Outcome::LimitReached { children: 1 }));
+    let view = look(&mut collector, 61, &[]);
+    assert_eq!(view.cards[0].says, "/user stopped it at the limit: 1 of 5 restarts used, rule `io::Error`.");
+}
+
+/// A reminder counts from the last time that a branch went down. Rule 22.10.
+#[cfg(feature = "tracing")]
+#[test]
+fn con_15_a_line_about_a_branch_counts_from_its_last_fall() {
+    use super::super::super::lines::{Line, Lines};
+    let (mut collector, mut lines) = (Collector::default(), Lines::default());
+    let limit = Outcome::LimitReached { children: 1 };
+    failed(&mut collector, 10, decision("/user/desk/clerk", 7, limit));
+    assert_eq!(lines.after(&look(&mut collector, 11, &[])), []);
+    // Another actor takes its place and reaches its limit too, before the next look.
+    failed(&mut collector, 130, decision("/user/desk/clerk", 8, limit));
+    let view = look(&mut collector, 131, &[]);
+    let lines = lines.after(&view);
+    let [Line::Is { lasts, .. }] = &lines[..] else { panic!("{lines:?}") };
+    assert_eq!(*lasts, secs(1));
+}
+
+/// CON-12: an actor that was near the limit of a rule was not near another limit.
+#[test]
+fn con_12_near_the_limit_of_a_rule_is_not_near_that_of_the_strategy() {
+    let mut collector = Collector::default();
+    let budget = |used, of, within, anew_at, rule| Budget {
+        used,
+        of,
+        within: Some(secs(within)),
+        counts: Counts::Own,
+        takes: Takes::Nobody,
+        rule,
+        anew_at: Some(secs(anew_at)),
+        slides: false,
+    };
+    let seen = |collector: &mut Collector, second, budget| {
+        let view = look(collector, second, &[Sight { budget: Some(budget), ..at(2, "smtp", 7) }]);
+        view.cards.iter().map(|card| card.kind).collect::<Vec<_>>()
+    };
+    let restarts = |used| Decision { used: Some(used), ..decision("/user/smtp", 7, restarting()) };
+    // One restart of three in an hour, and then three of four in 10 s that a rule allows.
+    failed(&mut collector, 1, restarts((1, 3)));
+    (1..=3).for_each(|used| failed(&mut collector, 20, restarts((used, 4))));
+    let of_rule = budget(3, 4, 10, 30, Some("Boom"));
+    assert_eq!(seen(&mut collector, 21, of_rule).len(), 1);
+    // The count of the rule has started anew, so the strategy is nearer. It leaves two restarts.
+    let of_strategy = budget(1, 3, 3_600, 3_601, None);
+    for second in [90, 120, 1_800] {
+        assert_eq!(seen(&mut collector, second, of_strategy), []);
+    }
+    // Between two looks, it comes near the strategy's limit.
+    failed(&mut collector, 1_900, restarts((2, 3)));
+    assert_eq!(seen(&mut collector, 1_901, budget(2, 3, 3_600, 3_601, None)), [Kind::NearLimit]);
+}
