@@ -1,4 +1,6 @@
+mod branches;
 mod failures;
+mod limits;
 mod lines;
 mod waiting;
 
