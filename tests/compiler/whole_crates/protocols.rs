@@ -1,7 +1,7 @@
 //! Protocols of every shape, and actors that implement them from other modules.
 
 #![deny(warnings, missing_docs, unreachable_pub, private_interfaces, private_bounds)]
-#![allow(dead_code, reason = "the program shows what compiles")]
+#![allow(dead_code, clippy::non_minimal_cfg, clippy::unused_async, reason = "the program shows what compiles")]
 
 use std::fmt::Debug;
 

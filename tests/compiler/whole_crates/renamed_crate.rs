@@ -1,5 +1,5 @@
 //! `crate = path` for programs that import `supervise` under another name.
-#![allow(dead_code, reason = "the program shows what compiles")]
+#![allow(dead_code, unreachable_pub, clippy::unused_async, reason = "the program shows what compiles")]
 
 mod vendor {
     pub extern crate supervise as akka;
