@@ -2,6 +2,7 @@
 
 mod claim;
 mod commit;
+mod handled;
 mod lease;
 mod names;
 mod open;
@@ -80,7 +81,8 @@ const ACCEPT_TIMEOUT: Duration = Duration::from_secs(5);
 /// # Server
 ///
 /// Version 2.9 or newer. For each queue there is a stream `SV_<system>_Q<number>`, and for each system `SV_<system>_STATE`,
-/// `SV_<system>_LEASE` and `SV_<system>_QUARANTINE`.
+/// `SV_<system>_LEASE` and `SV_<system>_QUARANTINE`. The last message of a queue's stream stays there after it was handled, because a
+/// server that is killed may forget where an empty stream was. The server counts it; [`Store::queues`](crate::durable::Store::queues) does not.
 pub struct JetStreamStore {
     url: String,
     security: Security,

@@ -50,6 +50,8 @@ impl Open {
                 self.put_after(&of_owner(id), own, after).await?.ok_or_else(|| has_an_owner(name))?
             }
         };
+        self.read_kept(id).await?;
+        self.release_kept(id, state.last_sequence).await?;
         let Some(crashes) = self.left_by_sharers(id).await? else {
             self.put_after(&of_owner(id), Bytes::new(), record).await?;
             lease.release(self.terms(id)).await.map_err(broken)?;
@@ -64,11 +66,19 @@ impl Open {
         // These are the messages that the last owner has left there.
         let state = self.stream_state(id).await?;
         self.check_complete(id, &state)?;
-        let mut first = if state.messages == 0 { state.last_sequence + 1 } else { state.first_sequence };
         let queue = self.queues.get_mut(&id).ok_or_else(|| broken("the queue is gone"))?;
+        let mut first = if state.messages == 0 { state.last_sequence + 1 } else { state.first_sequence };
         let claimed = Claimed { first, last: state.last_sequence, messages: state.messages };
-        queue.owned = Some(Owned { lease, record, first, gone: BTreeSet::new(), claimed, charges });
         let mut waiting = state.messages;
+        let mut gone = BTreeSet::new();
+        if queue.kept.is_in(&state) {
+            waiting -= 1;
+            gone.insert(queue.kept.number);
+        }
+        while gone.remove(&first) {
+            first += 1;
+        }
+        queue.owned = Some(Owned { lease, record, first, gone, claimed, charges });
         if died {
             waiting -= self.finish_quarantine(id).await?;
             first = self.queues.get(&id).and_then(|queue| queue.owned.as_ref()).map_or(first, |owned| owned.first);

@@ -6,16 +6,14 @@ use std::fmt::{self, Write as _};
 
 use async_nats::jetstream::context::{PublishAckFuture, PublishError, PublishErrorKind};
 use async_nats::jetstream::message::PublishMessage;
-use async_nats::jetstream::stream::DeleteMessageErrorKind;
-use async_nats::jetstream::stream::Stream;
 use async_nats::jetstream::{Error, ErrorCode};
 use supervise_core::durable::{Append, Appended, Change, CommitError, Group, MessageId, QueueId, Seq};
 
-use super::names::Queue;
+use super::Result;
+use super::names::{Queue, of_charge};
 use super::open::Open;
 use super::quarantine::of_quarantine;
 use super::record::{self, Charge, Record};
-use super::{Result, broken};
 
 /// How many messages may be on their way to the server at a time. Its client waits for ever if there are too many.
 const ON_THEIR_WAY: usize = 1024;
@@ -125,7 +123,7 @@ impl Open {
         if !self.owns(id.queue).await? || self.waiting(id).await?.is_none() {
             return Ok(());
         }
-        let subject = format!("state.charge.{}.{}", id.queue.0, id.seq.0);
+        let subject = of_charge(id.queue, id.seq.0);
         self.put(&subject, charge.encode(Record::default()).end()).await?;
         if let Some(charges) = self.queues.get_mut(&id.queue).and_then(Queue::charges) {
             charges.insert(id.seq.0, charge);
@@ -140,7 +138,7 @@ impl Open {
         Ok(())
     }
 
-    /// Deletes messages of a queue. Those at its head are deleted together. If the queue was lost, its next owner decides about them.
+    /// Takes messages out of a queue. If the queue was lost, its next owner decides about them.
     pub(super) async fn remove(&mut self, id: QueueId, numbers: BTreeSet<u64>) -> Result<()> {
         if !self.owns(id).await? {
             return Ok(());
@@ -150,19 +148,12 @@ impl Open {
         let charged: Vec<u64> =
             numbers.iter().copied().filter(|number| owned.charges.remove(number).is_some()).collect();
         owned.gone.extend(numbers.iter().copied().filter(|number| *number >= owned.first));
-        let before = owned.first;
         while owned.gone.remove(&owned.first) {
             owned.first += 1;
         }
-        let first = owned.first;
-        if first > before {
-            queue.stream.purge().sequence(first).await.map_err(broken)?;
-        }
-        for number in numbers.range(first..) {
-            delete(&queue.stream, *number).await?;
-        }
+        self.take_out(id, numbers).await?;
         for number in charged {
-            self.forget(&self.state, &format!("state.charge.{}.{number}", id.0)).await?;
+            self.forget(&self.state, &of_charge(id, number)).await?;
         }
         Ok(())
     }
@@ -196,16 +187,3 @@ pub(super) fn is_full(error: &PublishError) -> bool {
 fn unknown(error: impl fmt::Display) -> CommitError {
     CommitError::Unknown(format!("the message store on NATS: {error}"))
 }
-
-pub(super) async fn delete<I>(stream: &Stream<I>, number: u64) -> Result<()> {
-    let Err(error) = stream.delete_message(number).await else { return Ok(()) };
-    match error.kind() {
-        // The message is gone already.
-        DeleteMessageErrorKind::JetStream(error) if GONE.contains(&error.error_code()) => Ok(()),
-        _ => Err(broken(error)),
-    }
-}
-
-/// The server's error code if it has no message with this number.
-const GONE: [ErrorCode; 3] =
-    [ErrorCode::NO_MESSAGE_FOUND, ErrorCode::SEQUENCE_NOT_FOUND, ErrorCode::STREAM_MESSAGE_DELETE_FAILED];

@@ -8,10 +8,11 @@ use async_nats::jetstream::context::GetStreamErrorKind;
 use async_nats::jetstream::stream::{self, Stream};
 use bytes::Bytes;
 use supervise_core::durable::lease::Sighting;
-use supervise_core::durable::{QueueId, QueueRow, StoreError, StoreErrorKind};
+use supervise_core::durable::{QueueId, QueueRow, Seq, StoreError, StoreErrorKind};
 use tokio_stream::StreamExt;
 
 use super::claim::of_begun;
+use super::handled::{Kept, Waiting, of_handled};
 use super::lease::Lease;
 use super::open::{Open, open_stream};
 use super::read::{last_messages, last_number};
@@ -25,6 +26,7 @@ pub(super) struct Queue {
     pub(super) owned: Option<Owned>,
     /// The queue is shared, and this process is one of its owners.
     pub(super) joined: Option<Joined>,
+    pub(super) kept: Kept,
 }
 
 impl Queue {
@@ -62,10 +64,12 @@ pub(super) struct Claimed {
 
 impl Owned {
     /// How many messages somebody else has deleted. Only the owner takes messages out of a queue.
-    fn lost(&self, state: &stream::State) -> u64 {
+    fn lost(&self, state: &stream::State, kept: Kept) -> u64 {
         let added = state.last_sequence.saturating_sub(self.claimed.last);
         let handled = (self.first - self.claimed.first) + self.gone.len() as u64;
-        (self.claimed.messages + added).saturating_sub(handled).saturating_sub(state.messages)
+        (self.claimed.messages + added)
+            .saturating_sub(handled)
+            .saturating_sub(state.messages - u64::from(kept.is_in(state)))
     }
 }
 
@@ -85,6 +89,11 @@ pub(super) struct Known {
 
 /// How many lost messages are named at most.
 pub(super) const NAMED: usize = 1000;
+
+/// Where the failures of a message stand.
+pub(super) fn of_charge(id: QueueId, number: u64) -> String {
+    format!("state.charge.{}.{number}", id.0)
+}
 
 /// The stream of a queue.
 pub(super) fn stream_name(system: &str, id: QueueId) -> String {
@@ -118,7 +127,7 @@ impl Open {
             Some(queue) => queue.name = name,
             None => {
                 let stream = self.context.get_stream_no_info(self.stream_name(id)).await.map_err(broken)?;
-                self.queues.insert(id, Queue { name, stream, owned: None, joined: None });
+                self.queues.insert(id, Queue { name, stream, owned: None, joined: None, kept: Kept::default() });
             }
         }
         Ok(())
@@ -236,8 +245,9 @@ impl Open {
     /// The error if somebody has deleted messages of a queue that this process owns.
     pub(super) async fn check_untouched(&mut self, id: QueueId) -> Result<()> {
         let state = self.stream_state(id).await?;
-        let Some(owned) = self.queues.get(&id).and_then(|queue| queue.owned.as_ref()) else { return Ok(()) };
-        match owned.lost(&state) {
+        let Some(queue) = self.queues.get(&id) else { return Ok(()) };
+        let Some(owned) = &queue.owned else { return Ok(()) };
+        match owned.lost(&state, queue.kept) {
             0 => Ok(()),
             lost => {
                 let numbers = (owned.first..state.first_sequence).filter(|number| !owned.gone.contains(number));
@@ -273,10 +283,11 @@ impl Open {
 
     pub(super) async fn discard(&mut self, id: QueueId) -> Result<()> {
         self.put(&format!("state.queue.{}", id.0), Bytes::new()).await?;
-        self.forget(&self.state, &format!("state.charge.{}.*", id.0)).await?;
+        self.forget_all(&self.state, &format!("state.charge.{}.*", id.0)).await?;
         self.forget(&self.state, &of_shared(id)).await?;
         self.forget(&self.state, &of_begun(id)).await?;
-        self.forget(&self.quarantine, &format!("quarantine.{}.*", id.0)).await?;
+        self.forget(&self.state, &of_handled(id)).await?;
+        self.forget_all(&self.quarantine, &format!("quarantine.{}.*", id.0)).await?;
         self.queues.remove(&id);
         self.known.remove(&id);
         match self.context.delete_stream(self.stream_name(id)).await {
@@ -288,15 +299,16 @@ impl Open {
         }
     }
 
-    async fn row(&self, id: QueueId) -> Result<Option<QueueRow>> {
+    async fn row(&mut self, id: QueueId) -> Result<Option<QueueRow>> {
+        let kept = self.read_kept(id).await?;
         let Some(queue) = self.queues.get(&id) else { return Ok(None) };
-        let (waiting, first) = match self.stream_state(id).await {
-            Ok(state) => (state.messages, state.first_sequence),
+        let waiting = match self.stream_state(id).await {
+            Ok(state) => Waiting::of(&state, kept),
             // Its claim says so.
-            Err(error) if error.kind == StoreErrorKind::Damaged => (0, 0),
+            Err(error) if error.kind == StoreErrorKind::Damaged => Waiting { first: Seq(0), messages: 0 },
             Err(error) => return Err(error),
         };
-        let oldest = match queue.stream.get_raw_message(first).await {
+        let oldest = match queue.stream.get_raw_message(waiting.first.0).await {
             Ok(found) => Some(record::decode(0, &found.payload, Charge::default()).accepted_at),
             Err(_) => None,
         };
@@ -309,7 +321,14 @@ impl Open {
             (None, 1) => Some("another process, which shares it".to_owned()),
             (None, sharers) => Some(format!("{sharers} other processes, which share it")),
         };
-        Ok(Some(QueueRow { queue: id, name: queue.name.clone(), owner, waiting, oldest, quarantined }))
+        Ok(Some(QueueRow {
+            queue: id,
+            name: queue.name.clone(),
+            owner,
+            waiting: waiting.messages,
+            oldest,
+            quarantined,
+        }))
     }
 
     /// The subjects of messages in quarantine.
@@ -325,8 +344,9 @@ impl Open {
     pub(super) async fn rows(&mut self) -> Result<Vec<QueueRow>> {
         self.read_names().await?;
         let mut rows = Vec::new();
-        for id in self.queues.keys() {
-            rows.extend(self.row(*id).await?);
+        let queues: Vec<QueueId> = self.queues.keys().copied().collect();
+        for id in queues {
+            rows.extend(self.row(id).await?);
         }
         Ok(rows)
     }

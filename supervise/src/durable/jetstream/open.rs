@@ -15,6 +15,7 @@ use tokio::task::AbortHandle;
 use tokio_stream::StreamExt;
 
 use super::commit::is_full;
+use super::handled::delete;
 use super::lease::Leases;
 use super::names::{Known, Queue, stream_name};
 use super::read::{last_messages, last_number};
@@ -164,8 +165,19 @@ impl Open {
         }
     }
 
+    /// Deletes what stands under a subject.
     pub(super) async fn forget(&self, stream: &Stream, subject: &str) -> Result<()> {
-        stream.purge().filter(self.subject(subject)).await.map_err(broken)?;
+        match self.last(stream, subject).await? {
+            Some((_, number)) => delete(stream, number).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Deletes what stands under many subjects.
+    pub(super) async fn forget_all(&self, stream: &Stream, filter: &str) -> Result<()> {
+        for (_, _, number) in last_messages(stream, self.subject(filter)).await? {
+            delete(stream, number).await?;
+        }
         Ok(())
     }
 

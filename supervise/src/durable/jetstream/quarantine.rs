@@ -6,7 +6,6 @@ use std::time::SystemTime;
 use async_nats::jetstream::message::PublishMessage;
 use supervise_core::durable::{Fate, MessageId, Quarantined, Room, Seq, StoreError, StoreErrorKind, Stored};
 
-use super::commit::delete;
 use super::open::Open;
 use super::read::last_number;
 use super::{Result, broken, record};
@@ -27,8 +26,8 @@ impl Open {
     /// If the message is in quarantine, takes it out of its queue. Returns whether it is.
     pub(super) async fn finish_quarantine_of(&mut self, id: MessageId) -> Result<bool> {
         let is_confined = self.confined(id).await?.is_some();
-        if is_confined && let Some(queue) = self.queues.get(&id.queue) {
-            delete(&queue.stream, id.seq.0).await?;
+        if is_confined {
+            self.take_out(id.queue, BTreeSet::from([id.seq.0])).await?;
         }
         Ok(is_confined)
     }

@@ -31,7 +31,11 @@ impl Open {
         let mut page: Vec<Stored> = Vec::new();
         let mut bytes = 0_usize;
         let from = DeliverPolicy::ByStartSequence { start_sequence: after.0 + 1 };
+        let kept = queue.kept.number;
         read(&queue.stream, String::new(), from, room.messages, |_, seq, payload| {
+            if seq == kept {
+                return true;
+            }
             let charge = charges.get(&seq).cloned().unwrap_or_default();
             let message = record::decode(seq, &payload, charge);
             bytes = bytes.saturating_add(message.body.len());
@@ -48,6 +52,9 @@ impl Open {
     /// The message if it waits.
     pub(super) async fn waiting(&mut self, id: MessageId) -> Result<Option<Stored>> {
         let Some(queue) = self.queues.get_mut(&id.queue) else { return Ok(None) };
+        if queue.kept.number == id.seq.0 {
+            return Ok(None);
+        }
         let charge = queue.charges().and_then(|charges| charges.get(&id.seq.0)).cloned().unwrap_or_default();
         let found = raw(&queue.stream, id.seq).await?;
         Ok(found.map(|payload| record::decode(id.seq.0, &payload, charge)))

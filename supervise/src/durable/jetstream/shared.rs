@@ -8,27 +8,22 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Instant;
 
-use async_nats::jetstream::stream::State;
 use bytes::Bytes;
 use supervise_core::durable::lease::Sighting;
 use supervise_core::durable::shares::{Shares, Wish};
 use supervise_core::durable::{
     Claim, MessageId, QueueId, Room, Seq, SharedQueues, StoreError, StoreErrorKind, StoreFuture, Stored, Taken,
 };
-use tokio::task::JoinSet;
 
 use super::claim::{has_an_owner, of_owner};
-use super::commit::delete;
+use super::handled::{Waiting, few_at_once};
 use super::lease::{self, Lease, Terms, Watch};
-use super::names::NAMED;
+use super::names::{NAMED, of_charge};
 use super::open::Open;
 use super::read::raw;
 use super::record::{self, Charge, Fields};
 use super::shares::{decode, encode};
 use super::{JetStreamStore, Result, broken};
-
-/// How many requests are under way at a time. The server works them off one by one, so behind too many others one would take too long.
-const AT_ONCE: usize = 64;
 
 /// After how many messages that have left the queue the record is written for them alone.
 const ENDED: usize = 32;
@@ -78,9 +73,10 @@ impl Open {
             None => self.enter(id, name).await?,
         };
         let may_have_begun = self.may_have_begun(id, false).await?;
+        let kept = self.read_kept(id).await?;
         Ok(Claim {
             queue: id,
-            waiting: state.messages,
+            waiting: Waiting::of(&state, kept).messages,
             last: Seq(state.last_sequence),
             handled: Seq(0),
             begun: None,
@@ -124,12 +120,12 @@ impl Open {
         let me = self.settings.token.clone();
         let revision = loop {
             let Shared { mut shares, revision } = self.shared(id).await?;
-            let state = self.stream_state(id).await?;
-            let first = first_of(&state);
+            let kept = self.read_kept(id).await?;
+            let waiting = Waiting::of(&self.stream_state(id).await?, kept);
             let known = self.joined(id).map(|joined| joined.charges.clone()).unwrap_or_default();
             let crashes = known.into_iter().map(|(number, charge)| (Seq(number), charge.crashes));
-            let begun = (dead.is_some() && state.messages > 0).then_some(first);
-            shares.begin(first, crashes, begun);
+            let begun = (dead.is_some() && waiting.messages > 0).then_some(waiting.first);
+            shares.begin(waiting.first, crashes, begun);
             shares.join(&me);
             if let Some(revision) = self.put_shared(id, &shares, revision).await? {
                 break revision;
@@ -224,8 +220,10 @@ impl Open {
             let must_write = has_buried || joined.ended.len() >= ENDED;
             let next = shares.next();
             let purged = state.first_sequence.saturating_sub(next.0);
-            let (first, last) = (first_of(&state), Seq(state.last_sequence));
-            let wish = Wish { in_hand, room: room.messages, may_try, first, last };
+            let kept = self.read_kept(id).await?;
+            let waiting = Waiting::of(&state, kept);
+            let last = Seq(state.last_sequence);
+            let wish = Wish { in_hand, room: room.messages, may_try, first: waiting.first, last };
             let given = shares.take(&me, wish);
             let mut fence = revision;
             if must_write || !given.is_empty() {
@@ -249,7 +247,7 @@ impl Open {
                 passed: shares.passed(),
                 has_more: gone || given.len() >= room.messages || has_buried,
                 has_suspects: shares.has_suspects(&me, &(in_hand | &given)),
-                waiting: state.messages,
+                waiting: waiting.messages,
                 messages,
                 fence,
             });
@@ -349,6 +347,8 @@ impl Open {
                 }
             }
             let payload = match payload {
+                // Its member may have died when it was handled.
+                Some(_) if self.queues.get(&id).is_some_and(|queue| queue.kept.number == seq.0) => None,
                 // Its member may have died between the two steps of a quarantine.
                 Some(_)
                     if shares.crashes(seq) > 0
@@ -380,12 +380,7 @@ impl Open {
         joined.ended.extend(numbers.iter().copied().map(Seq));
         let is_charged = |number: &u64| joined.charges.remove(number).is_some();
         let charged: Vec<u64> = numbers.iter().copied().filter(is_charged).collect();
-        let stream = queue.stream.clone();
-        let remove = |number| {
-            let stream = stream.clone();
-            async move { delete(&stream, number).await }
-        };
-        few_at_once(numbers.into_iter().map(remove)).await?;
+        self.take_out(id, numbers).await?;
         for number in charged {
             self.forget(&self.state, &of_charge(id, number)).await?;
         }
@@ -428,37 +423,8 @@ impl Open {
     }
 }
 
-/// Makes requests side by side, and returns their answers in any order.
-async fn few_at_once<T: Send + 'static>(
-    requests: impl Iterator<Item = impl Future<Output = Result<T>> + Send + 'static>,
-) -> Result<Vec<T>> {
-    let mut under_way = JoinSet::new();
-    let mut answers = Vec::new();
-    for request in requests {
-        if under_way.len() >= AT_ONCE
-            && let Some(answer) = under_way.join_next().await
-        {
-            answers.push(answer.map_err(broken)??);
-        }
-        under_way.spawn(request);
-    }
-    while let Some(answer) = under_way.join_next().await {
-        answers.push(answer.map_err(broken)??);
-    }
-    Ok(answers)
-}
-
-/// The first message that a stream has, or the next one that it gets.
-fn first_of(state: &State) -> Seq {
-    Seq(if state.messages == 0 { state.last_sequence + 1 } else { state.first_sequence })
-}
-
 pub(super) fn of_shared(id: QueueId) -> String {
     format!("state.shared.{}", id.0)
-}
-
-fn of_charge(id: QueueId, number: u64) -> String {
-    format!("state.charge.{}.{number}", id.0)
 }
 
 fn of_member(id: QueueId, member: &str) -> String {

@@ -1,0 +1,164 @@
+//! Takes messages that have left a queue out of its stream.
+//!
+//! They are deleted one by one, and the last message of a stream stays there. If nats-server is killed while it purges a stream, it
+//! may lose messages that it has acknowledged, and it may forget the last number of a stream without messages (seen with 2.9.10; the
+//! server's changes 6778, 7627 and 7676 mend parts of it). A record says that the message that stays was handled.
+
+use std::collections::BTreeSet;
+
+use async_nats::jetstream::ErrorCode;
+use async_nats::jetstream::stream::{DeleteMessageErrorKind, State, Stream};
+use bytes::Bytes;
+use supervise_core::durable::{QueueId, Seq, StoreErrorKind};
+use tokio::task::JoinSet;
+
+use super::open::Open;
+use super::{Result, broken};
+
+/// How many requests are under way at a time. The server works them off one by one, so behind too many others one would take too long.
+const AT_ONCE: usize = 64;
+
+/// The message that was handled and stays in its stream, because it is the last one.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Kept {
+    /// 0 if there is none.
+    pub(super) number: u64,
+    /// The number of the record.
+    revision: u64,
+}
+
+impl Kept {
+    /// Whether the message is among those that the stream counts.
+    pub(super) fn is_in(self, state: &State) -> bool {
+        self.number > 0 && state.messages > 0 && self.number >= state.first_sequence
+    }
+}
+
+/// What waits in a stream.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Waiting {
+    /// The first message, or the next one that arrives.
+    pub(super) first: Seq,
+    pub(super) messages: u64,
+}
+
+impl Waiting {
+    pub(super) fn of(state: &State, kept: Kept) -> Self {
+        let first = state.first_sequence;
+        if state.messages == 0 {
+            Self { first: Seq(state.last_sequence + 1), messages: 0 }
+        } else if kept.number == first {
+            Self { first: Seq(first + 1), messages: state.messages - 1 }
+        } else {
+            Self { first: Seq(first), messages: state.messages - u64::from(kept.number == state.last_sequence) }
+        }
+    }
+}
+
+impl Open {
+    /// Deletes messages that have left their queue, but for the last message of the stream.
+    pub(super) async fn take_out(&mut self, id: QueueId, mut numbers: BTreeSet<u64>) -> Result<()> {
+        let last = self.known.get(&id).map_or(0, |known| known.last);
+        let highest = numbers.last().copied().unwrap_or_default();
+        if highest >= last {
+            if self.keep(id, highest).await? {
+                numbers.remove(&highest);
+            }
+        } else {
+            self.release_kept(id, last).await?;
+        }
+        let Some(stream) = self.queues.get(&id).map(|queue| queue.stream.clone()) else { return Ok(()) };
+        let delete = |number| {
+            let stream = stream.clone();
+            async move { delete(&stream, number).await }
+        };
+        few_at_once(numbers.into_iter().map(delete)).await?;
+        Ok(())
+    }
+
+    /// Notes that the last message of a stream was handled. Returns `false` if it may be deleted.
+    async fn keep(&mut self, id: QueueId, number: u64) -> Result<bool> {
+        loop {
+            // The record names one message only.
+            self.release_kept(id, number).await?;
+            let Some(kept) = self.queues.get(&id).map(|queue| queue.kept) else { return Ok(false) };
+            if kept.number >= number {
+                return Ok(kept.number == number);
+            }
+            let payload = Bytes::copy_from_slice(&number.to_le_bytes());
+            match self.put_after(&of_handled(id), payload, kept.revision).await {
+                Ok(Some(revision)) => self.set_kept(id, Kept { number, revision }),
+                // Another process shares the queue.
+                Ok(None) => drop(self.read_kept(id).await?),
+                // The server has no room for a record. The message makes some.
+                Err(error) if error.kind == StoreErrorKind::Refused => return Ok(false),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Deletes the message that was kept if it is not the last one any more.
+    pub(super) async fn release_kept(&mut self, id: QueueId, last: u64) -> Result<()> {
+        let Some(queue) = self.queues.get_mut(&id) else { return Ok(()) };
+        if (1..last).contains(&queue.kept.number) {
+            delete(&queue.stream, queue.kept.number).await?;
+            queue.kept.number = 0;
+        }
+        Ok(())
+    }
+
+    /// Which message of a stream was handled and stays there.
+    pub(super) async fn read_kept(&mut self, id: QueueId) -> Result<Kept> {
+        let record = self.last(&self.state, &of_handled(id)).await?;
+        let kept = record.map_or_else(Kept::default, |(payload, revision)| {
+            let number = payload.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+            Kept { number, revision }
+        });
+        self.set_kept(id, kept);
+        Ok(kept)
+    }
+
+    fn set_kept(&mut self, id: QueueId, kept: Kept) {
+        if let Some(queue) = self.queues.get_mut(&id) {
+            queue.kept = kept;
+        }
+    }
+}
+
+/// Where the record stands that says which message was handled and stays in its stream.
+pub(super) fn of_handled(id: QueueId) -> String {
+    format!("state.handled.{}", id.0)
+}
+
+pub(super) async fn delete<I>(stream: &Stream<I>, number: u64) -> Result<()> {
+    let Err(error) = stream.delete_message(number).await else { return Ok(()) };
+    match error.kind() {
+        // The message is gone already.
+        DeleteMessageErrorKind::JetStream(error) if GONE.contains(&error.error_code()) => Ok(()),
+        _ => Err(broken(error)),
+    }
+}
+
+/// The server's error code if it has no message with this number.
+const GONE: [ErrorCode; 3] =
+    [ErrorCode::NO_MESSAGE_FOUND, ErrorCode::SEQUENCE_NOT_FOUND, ErrorCode::STREAM_MESSAGE_DELETE_FAILED];
+
+/// Makes requests side by side, and returns their answers in any order.
+pub(super) async fn few_at_once<T: Send + 'static>(
+    requests: impl Iterator<Item = impl Future<Output = Result<T>> + Send + 'static>,
+) -> Result<Vec<T>> {
+    let mut under_way = JoinSet::new();
+    let mut answers = Vec::new();
+    for request in requests {
+        if under_way.len() >= AT_ONCE
+            && let Some(answer) = under_way.join_next().await
+        {
+            answers.push(answer.map_err(broken)??);
+        }
+        under_way.spawn(request);
+    }
+    while let Some(answer) = under_way.join_next().await {
+        answers.push(answer.map_err(broken)??);
+    }
+    Ok(answers)
+}
