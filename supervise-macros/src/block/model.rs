@@ -299,7 +299,10 @@ impl Handler {
             let same = |earlier: &&Self| earlier.is_stored_as(&name) && exist_together(&earlier.cfgs, &self.cfgs);
             // rustc reports two methods of the same name.
             if let Some(first) = earlier.iter().find(same).filter(|earlier| earlier.ident != self.ident) {
-                let message = format!("`{}` is stored as `{name}` already: write another name", first.ident);
+                let message = format!(
+                    "the messages of `{}` are stored under the name `{name}` already: write a name that no other handler has, or remove this one",
+                    first.ident
+                );
                 errors.at_span(span, message);
             }
         }

@@ -269,6 +269,16 @@ fn mentions(tokens: TokenStream, word: &str) -> bool {
     })
 }
 
+/// The one of two attributes that has no condition, and the condition of the other one.
+fn always_and_under<'g>(first: &'g Given, second: &'g Given) -> Option<(&'g Given, String)> {
+    let (always, cfg) = match (&first.cfg, &second.cfg) {
+        (None, Some(cfg)) => (first, cfg),
+        (Some(cfg), None) => (second, cfg),
+        _ => return None,
+    };
+    Some((always, cfg.meta.require_list().ok()?.tokens.to_string()))
+}
+
 fn read_method(block: &mut Block, method: &mut Method, errors: &mut Errors) {
     attributes::unfold(&mut method.attrs);
     correct_attributes(method, errors);
@@ -278,14 +288,24 @@ fn read_method(block: &mut Block, method: &mut Method, errors: &mut Errors) {
         && roles.iter().any(|role| role.cfg.is_none())
     {
         let (name, second_name) = (written(first.attribute.path()), written(second.attribute.path()));
-        let message = if name == second_name {
-            format!("`#[{name}]` is given twice: remove this one, or the one above if it has the wrong settings")
-        } else {
-            format!(
+        let (at, message) = if name != second_name {
+            let message = format!(
                 "a method cannot be both `#[{name}]` and `#[{second_name}]`: write two methods, of which one may call the other"
-            )
+            );
+            (second, message)
+        } else if let Some((always, condition)) = always_and_under(first, second) {
+            let arguments = if always.attribute.meta.require_path_only().is_ok() { "" } else { "(..)" };
+            let message = format!(
+                "`#[{name}]` is given twice where `{condition}` holds: write `#[cfg_attr(not({condition}), {name}{arguments})]`"
+            );
+            (always, message)
+        } else {
+            let message = format!(
+                "`#[{name}]` is given twice: remove this one, or the one above if it has the wrong settings"
+            );
+            (second, message)
         };
-        errors.at(&second.attribute, message);
+        errors.at(&at.attribute, message);
         roles.truncate(1);
     }
     if roles.is_empty() {

@@ -53,7 +53,7 @@ fn named(name: LitStr) -> syn::Result<LitStr> {
     if name.value().is_empty() {
         return Err(syn::Error::new(
             name.span(),
-            "a stored message needs a name: write one, such as `\"refund\"`, or remove this setting",
+            "a stored message needs a name: write one that no other handler has, or remove this setting",
         ));
     }
     Ok(name)
