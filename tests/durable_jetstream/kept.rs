@@ -28,6 +28,27 @@ async fn next_owner(server: &Server, desk: Desk) -> (Desk, u64) {
 }
 
 #[tokio::test]
+async fn a_stream_that_comes_back_from_an_older_backup_hides_none_of_its_new_messages() {
+    let Some(server) = Server::start() else { return };
+    let mut desk = desk_with(&server, 1..=3).await;
+    let queue = desk.queue;
+    desk.commit((1..=3).map(|number| handled(queue, number)).collect()).await.expect("the server runs");
+    Box::new(desk.store).close().await.expect("the server runs");
+    // The backup is from before the first message.
+    let config = stream(&server, queue).await.cached_info().config.clone();
+    let context = server.context().await;
+    context.delete_stream(&config.name).await.expect("it is there");
+    context.create_stream(config).await.expect("the server runs");
+    let (mut store, _) = opened(&server.url()).await;
+    store.claim("orders").await.expect("nobody has it");
+    let mut desk = Desk { store, queue };
+    desk.commit((11..=13).map(|number| append(queue, number, None)).collect()).await.expect("the server runs");
+    assert_eq!(desk.bodies().await, [11, 12, 13]);
+    let (mut desk, waiting) = next_owner(&server, desk).await;
+    assert_eq!((waiting, desk.bodies().await), (3, vec![11, 12, 13]));
+}
+
+#[tokio::test]
 async fn a_message_that_was_handled_before_its_turn_is_not_counted() {
     let Some(server) = Server::start() else { return };
     let mut desk = desk_with(&server, 1..=3).await;

@@ -66,6 +66,7 @@ impl Open {
         // These are the messages that the last owner has left there.
         let state = self.stream_state(id).await?;
         self.check_complete(id, &state)?;
+        self.check_kept(id, &state).await?;
         let kept = self.kept_in(id, &state).await?;
         let queue = self.queues.get_mut(&id).ok_or_else(|| broken("the queue is gone"))?;
         let mut first = if state.messages == 0 { state.last_sequence + 1 } else { state.first_sequence };

@@ -130,6 +130,17 @@ impl Open {
         Ok(Waiting::of(state, self.kept_in(id, state).await?))
     }
 
+    /// If a stream has come back from a backup that is older than the record, the record would hide a message that gets this number again.
+    /// The record was read before the `state`.
+    pub(super) async fn check_kept(&mut self, id: QueueId, state: &State) -> Result<()> {
+        let kept = self.queues.get(&id).map(|queue| queue.kept).unwrap_or_default();
+        if kept.number > state.last_sequence {
+            delete(&self.state, kept.revision).await?;
+            self.read_kept(id).await?;
+        }
+        Ok(())
+    }
+
     fn set_kept(&mut self, id: QueueId, kept: Kept) {
         if let Some(queue) = self.queues.get_mut(&id) {
             queue.kept = kept;

@@ -122,6 +122,7 @@ impl Open {
             let Shared { mut shares, revision } = self.shared(id).await?;
             self.read_kept(id).await?;
             let state = self.stream_state(id).await?;
+            self.check_kept(id, &state).await?;
             let waiting = self.waiting_in(id, &state).await?;
             let known = self.joined(id).map(|joined| joined.charges.clone()).unwrap_or_default();
             let crashes = known.into_iter().map(|(number, charge)| (Seq(number), charge.crashes));
