@@ -2,9 +2,14 @@
 //!
 //! Rules 27.1, 27.13, 27.14 and 27.19.
 
-use async_nats::jetstream::stream::Stream;
-use supervise::durable::{MessageStore, QueueId, Room, Seq};
+use std::sync::Arc;
+use std::time::SystemTime;
 
+use async_nats::jetstream::stream::Stream;
+use supervise::durable::{Append, Appended, Change, Fate, MessageId, MessageStore, QueueId, Room, Seq};
+
+use crate::members::{commit, crashes, member, take, take_all};
+use crate::proxy::Proxy;
 use crate::server::Server;
 use crate::{Desk, append, handled, opened};
 
@@ -89,4 +94,59 @@ async fn whoever_lists_the_queues_causes_no_false_alarm() {
     desk.commit(vec![append(queue, 4, None), handled(queue, 2)]).await.expect("the server runs");
     assert_eq!(desk.store.queues().await.expect("the server runs")[0].waiting, 2);
     assert_eq!(desk.bodies().await, [1, 4], "nobody has deleted anything");
+}
+
+fn large(queue: QueueId, bytes: usize) -> Change {
+    let body = Arc::from(vec![7; bytes]);
+    Change::Append(Append { queue, kind: "order".into(), body, accepted_at: SystemTime::now(), key: None })
+}
+
+#[tokio::test]
+async fn whoever_discards_a_queue_does_not_bring_its_quarantine() {
+    let Some(server) = Server::start() else { return };
+    let proxy = Proxy::to(server.port()).await;
+    let mut desk = Desk::new(&proxy.url()).await;
+    let queue = desk.queue;
+    for _ in 0..20 {
+        let answers = desk.commit(vec![large(queue, 500_000)]).await.expect("the server runs");
+        let [Appended::Stored(seq)] = answers[..] else { panic!("there is room: {answers:?}") };
+        let id = MessageId { queue, seq };
+        let confine = Change::Quarantine { id, fate: Fate::Failed, failures: vec!["x".to_owned()] };
+        desk.commit(vec![confine]).await.expect("the server runs");
+    }
+    let before = proxy.bytes_down();
+    desk.commit(vec![Change::DiscardQueue("orders".to_owned())]).await.expect("the server runs");
+    let bytes = proxy.bytes_down() - before;
+    assert!(bytes < 1_000_000, "{bytes} bytes to forget 10 MB");
+    let quarantine = server.context().await.get_stream("SV_shop_QUARANTINE").await.expect("it is there");
+    assert_eq!(quarantine.cached_info().state.messages, 0);
+}
+
+/// Two processes share the queue. One of them notes that it has handled the last message, and dies.
+#[tokio::test]
+async fn a_message_that_a_member_has_noted_before_it_died_is_not_handled_again() {
+    let Some(server) = Server::start() else { return };
+    let (mut first, claim) = member(&server).await;
+    let queue = claim.queue;
+    commit(&mut first, (1..=2).map(|number| append(queue, number, None)).collect()).await;
+    assert_eq!(take(&mut first, queue, &[]).await.expect("it shares the queue").messages.len(), 2);
+    let number = 2_u64.to_le_bytes().to_vec();
+    let subject = format!("sv.shop.state.handled.{}", queue.0);
+    let context = server.context().await;
+    let sent = context.publish(subject, number.into()).await.expect("the server runs");
+    sent.await.expect("the server runs");
+    drop(first);
+    let (mut second, claim) = member(&server).await;
+    assert_eq!(claim.waiting, 1);
+    assert_eq!(crashes(&take_all(&mut second, queue).await), [(1, 1)]);
+    // The next message replaces the one that was kept.
+    commit(&mut second, vec![append(queue, 3, None)]).await;
+    let taken = take(&mut second, queue, &[1]).await.expect("it shares the queue");
+    assert_eq!((crashes(&taken.messages), taken.waiting), (vec![(3, 0)], 2));
+    commit(&mut second, vec![handled(queue, 3), handled(queue, 1)]).await;
+    let state = stream(&server, queue).await.cached_info().state.clone();
+    assert_eq!((state.messages, state.first_sequence), (1, 3));
+    assert_eq!(take(&mut second, queue, &[]).await.expect("it shares the queue").waiting, 0);
+    let rows = second.queues().await.expect("the server runs");
+    assert_eq!(rows[0].waiting, 0, "{rows:?}");
 }

@@ -32,7 +32,8 @@ impl Open {
         let mut bytes = 0_usize;
         let from = DeliverPolicy::ByStartSequence { start_sequence: after.0 + 1 };
         let kept = queue.kept.number;
-        read(&queue.stream, String::new(), from, room.messages, |_, seq, payload| {
+        let which = pull::Config { deliver_policy: from, ..pull::Config::default() };
+        read(&queue.stream, which, room.messages, |_, seq, payload| {
             if seq == kept {
                 return true;
             }
@@ -70,21 +71,18 @@ pub(super) async fn raw<I>(stream: &Stream<I>, seq: Seq) -> Result<Option<Bytes>
     }
 }
 
-/// Reads a stream until `take` has enough, about `most` messages: subject, number and payload of each.
+/// Reads messages of a stream until `take` has enough, about `most`: subject, number and payload of each.
 async fn read<I>(
     stream: &Stream<I>,
-    filter: String,
-    from: DeliverPolicy,
+    which: pull::Config,
     most: usize,
     mut take: impl FnMut(String, u64, Bytes) -> bool,
 ) -> Result<()> {
     let config = pull::Config {
-        filter_subject: filter,
-        deliver_policy: from,
         ack_policy: AckPolicy::None,
         memory_storage: true,
         inactive_threshold: Duration::from_secs(30),
-        ..pull::Config::default()
+        ..which
     };
     let mut consumer = stream.create_consumer(config).await.map_err(broken)?;
     let mut left = consumer.cached_info().num_pending;
@@ -120,8 +118,21 @@ async fn read<I>(
 /// The last message of each subject, with its number.
 pub(super) async fn last_messages(stream: &Stream, filter: String) -> Result<Vec<(String, Bytes, u64)>> {
     let mut found = Vec::new();
-    read(stream, filter, DeliverPolicy::All, usize::MAX, |subject, seq, payload| {
+    let which = pull::Config { filter_subject: filter, ..pull::Config::default() };
+    read(stream, which, usize::MAX, |subject, seq, payload| {
         found.push((subject, payload, seq));
+        true
+    })
+    .await?;
+    Ok(found)
+}
+
+/// The numbers of messages. The server does not send what is in them.
+pub(super) async fn numbers(stream: &Stream, filter: String) -> Result<Vec<u64>> {
+    let mut found = Vec::new();
+    let which = pull::Config { filter_subject: filter, headers_only: true, ..pull::Config::default() };
+    read(stream, which, usize::MAX, |_, seq, _| {
+        found.push(seq);
         true
     })
     .await?;
