@@ -6,6 +6,7 @@ use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, pull};
 use async_nats::jetstream::stream::{self, Stream};
 use bytes::Bytes;
 use supervise_core::durable::{MessageId, QueueId, Room, Seq, StoreError, StoreErrorKind, Stored};
+use tokio::time::timeout;
 use tokio_stream::StreamExt;
 
 use super::open::Open;
@@ -13,6 +14,9 @@ use super::{Result, broken, record};
 
 /// How many messages are requested at a time, at first and at most. Each request doubles the number, because the sizes are not known.
 const BATCH: (usize, usize) = (8, 256);
+
+/// How long the server may take to send the next message.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 impl Open {
     pub(super) async fn page(&mut self, id: QueueId, after: Seq, room: Room) -> Result<Vec<Stored>> {
@@ -91,7 +95,12 @@ async fn read<I>(
         let mut batch = consumer.fetch().max_messages(size).messages().await.map_err(broken)?;
         size = (size * 2).min(BATCH.1);
         let mut is_empty = true;
-        while let Some(message) = batch.next().await {
+        loop {
+            let Ok(next) = timeout(PATIENCE, batch.next()).await else {
+                is_empty = true;
+                break;
+            };
+            let Some(message) = next else { break };
             let message = message.map_err(broken)?;
             let info = message.info().map_err(broken)?;
             left = info.pending;
@@ -101,8 +110,9 @@ async fn read<I>(
                 break 'batches;
             }
         }
-        if is_empty {
-            // Somebody has deleted what was left, or the server is slow.
+        if is_empty && left > 0 {
+            // Somebody has deleted what was left, or the server is slow. After nats-server 2.9.10 was killed, it may count messages that it
+            // has deleted, and wait for them for ever.
             let now = consumer.info().await.map_err(broken)?.num_pending;
             if now >= left {
                 return Err(broken("the message store on NATS has sent less than it has"));
