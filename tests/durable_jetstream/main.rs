@@ -6,6 +6,7 @@
 mod attack;
 mod busy;
 mod fixture;
+mod kept;
 mod kills;
 mod members;
 mod nodes;

@@ -20,7 +20,7 @@ fn shared(store: &mut JetStreamStore) -> &mut dyn SharedQueues {
 }
 
 /// A store that shares the queue `orders`. It waits until nobody owns the queue alone.
-async fn member(server: &Server) -> (JetStreamStore, Claim) {
+pub(crate) async fn member(server: &Server) -> (JetStreamStore, Claim) {
     let (mut store, _) = opened(&server.url()).await;
     let deadline = tokio::time::Instant::now() + LEASE * 20;
     loop {
@@ -35,14 +35,18 @@ async fn member(server: &Server) -> (JetStreamStore, Claim) {
     }
 }
 
-async fn take(store: &mut JetStreamStore, queue: QueueId, in_hand: &[u64]) -> Result<Taken, StoreError> {
+pub(crate) async fn take(
+    store: &mut JetStreamStore,
+    queue: QueueId,
+    in_hand: &[u64],
+) -> Result<Taken, StoreError> {
     let in_hand: BTreeSet<Seq> = in_hand.iter().copied().map(Seq).collect();
     let room = Room { messages: 10, bytes: 1 << 20 };
     shared(store).take(queue, &in_hand, room, true).await
 }
 
 /// Takes until nothing more comes, and until members that have died have had time to be found dead.
-async fn take_all(store: &mut JetStreamStore, queue: QueueId) -> Vec<Stored> {
+pub(crate) async fn take_all(store: &mut JetStreamStore, queue: QueueId) -> Vec<Stored> {
     let mut all: Vec<Stored> = Vec::new();
     let until = tokio::time::Instant::now() + LEASE * 4;
     while tokio::time::Instant::now() < until {
@@ -54,11 +58,11 @@ async fn take_all(store: &mut JetStreamStore, queue: QueueId) -> Vec<Stored> {
     all
 }
 
-async fn commit(store: &mut JetStreamStore, changes: Vec<Change>) {
+pub(crate) async fn commit(store: &mut JetStreamStore, changes: Vec<Change>) {
     store.commit(&Group { changes }).await.expect("the server runs");
 }
 
-fn crashes(messages: &[Stored]) -> Vec<(u64, u32)> {
+pub(crate) fn crashes(messages: &[Stored]) -> Vec<(u64, u32)> {
     messages.iter().map(|stored| (stored.seq.0, stored.crashes)).collect()
 }
 

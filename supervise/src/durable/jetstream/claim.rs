@@ -66,15 +66,13 @@ impl Open {
         // These are the messages that the last owner has left there.
         let state = self.stream_state(id).await?;
         self.check_complete(id, &state)?;
+        self.check_kept(id, &state).await?;
+        let kept = self.kept_in(id, &state).await?;
         let queue = self.queues.get_mut(&id).ok_or_else(|| broken("the queue is gone"))?;
         let mut first = if state.messages == 0 { state.last_sequence + 1 } else { state.first_sequence };
         let claimed = Claimed { first, last: state.last_sequence, messages: state.messages };
-        let mut waiting = state.messages;
-        let mut gone = BTreeSet::new();
-        if queue.kept.is_in(&state) {
-            waiting -= 1;
-            gone.insert(queue.kept.number);
-        }
+        let mut gone = BTreeSet::from_iter(kept);
+        let mut waiting = state.messages - gone.len() as u64;
         while gone.remove(&first) {
             first += 1;
         }

@@ -13,6 +13,7 @@ use supervise_core::durable::{QueueId, Seq, StoreErrorKind};
 use tokio::task::JoinSet;
 
 use super::open::Open;
+use super::read::raw;
 use super::{Result, broken};
 
 /// How many requests are under way at a time. The server works them off one by one, so behind too many others one would take too long.
@@ -27,13 +28,6 @@ pub(super) struct Kept {
     revision: u64,
 }
 
-impl Kept {
-    /// Whether the message is among those that the stream counts.
-    pub(super) fn is_in(self, state: &State) -> bool {
-        self.number > 0 && state.messages > 0 && self.number >= state.first_sequence
-    }
-}
-
 /// What waits in a stream.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Waiting {
@@ -43,14 +37,16 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
-    pub(super) fn of(state: &State, kept: Kept) -> Self {
+    /// `kept` was handled and stays in the stream.
+    fn of(state: &State, kept: Option<u64>) -> Self {
         let first = state.first_sequence;
+        let messages = state.messages - u64::from(kept.is_some());
         if state.messages == 0 {
-            Self { first: Seq(state.last_sequence + 1), messages: 0 }
-        } else if kept.number == first {
-            Self { first: Seq(first + 1), messages: state.messages - 1 }
+            Self { first: Seq(state.last_sequence + 1), messages }
+        } else if kept == Some(first) {
+            Self { first: Seq(first + 1), messages }
         } else {
-            Self { first: Seq(first), messages: state.messages - u64::from(kept.number == state.last_sequence) }
+            Self { first: Seq(first), messages }
         }
     }
 }
@@ -89,7 +85,7 @@ impl Open {
             match self.put_after(&of_handled(id), payload, kept.revision).await {
                 Ok(Some(revision)) => self.set_kept(id, Kept { number, revision }),
                 // Another process shares the queue.
-                Ok(None) => drop(self.read_kept(id).await?),
+                Ok(None) => self.read_kept(id).await?,
                 // The server has no room for a record. The message makes some.
                 Err(error) if error.kind == StoreErrorKind::Refused => return Ok(false),
                 Err(error) => return Err(error),
@@ -108,14 +104,41 @@ impl Open {
     }
 
     /// Which message of a stream was handled and stays there.
-    pub(super) async fn read_kept(&mut self, id: QueueId) -> Result<Kept> {
+    pub(super) async fn read_kept(&mut self, id: QueueId) -> Result<()> {
         let record = self.last(&self.state, &of_handled(id)).await?;
         let kept = record.map_or_else(Kept::default, |(payload, revision)| {
             let number = payload.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
             Kept { number, revision }
         });
         self.set_kept(id, kept);
-        Ok(kept)
+        Ok(())
+    }
+
+    /// The message that was kept, if it is among those that the stream counts. Somebody may have deleted it.
+    pub(super) async fn kept_in(&self, id: QueueId, state: &State) -> Result<Option<u64>> {
+        let Some(queue) = self.queues.get(&id) else { return Ok(None) };
+        let number = queue.kept.number;
+        let may_be_there = state.messages > 0 && (state.first_sequence..=state.last_sequence).contains(&number);
+        // The first message of a stream is there.
+        let is_there =
+            may_be_there && (number == state.first_sequence || raw(&queue.stream, Seq(number)).await?.is_some());
+        Ok(is_there.then_some(number))
+    }
+
+    /// What waits in a stream with this state.
+    pub(super) async fn waiting_in(&self, id: QueueId, state: &State) -> Result<Waiting> {
+        Ok(Waiting::of(state, self.kept_in(id, state).await?))
+    }
+
+    /// If a stream has come back from a backup that is older than the record, the record would hide a message that gets this number again.
+    /// The record was read before the `state`.
+    pub(super) async fn check_kept(&mut self, id: QueueId, state: &State) -> Result<()> {
+        let kept = self.queues.get(&id).map(|queue| queue.kept).unwrap_or_default();
+        if kept.number > state.last_sequence {
+            delete(&self.state, kept.revision).await?;
+            self.read_kept(id).await?;
+        }
+        Ok(())
     }
 
     fn set_kept(&mut self, id: QueueId, kept: Kept) {

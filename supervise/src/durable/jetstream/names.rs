@@ -64,12 +64,12 @@ pub(super) struct Claimed {
 
 impl Owned {
     /// How many messages somebody else has deleted. Only the owner takes messages out of a queue.
-    fn lost(&self, state: &stream::State, kept: Kept) -> u64 {
+    fn lost(&self, state: &stream::State, kept: Option<u64>) -> u64 {
         let added = state.last_sequence.saturating_sub(self.claimed.last);
         let handled = (self.first - self.claimed.first) + self.gone.len() as u64;
         (self.claimed.messages + added)
             .saturating_sub(handled)
-            .saturating_sub(state.messages - u64::from(kept.is_in(state)))
+            .saturating_sub(state.messages - u64::from(kept.is_some()))
     }
 }
 
@@ -245,9 +245,9 @@ impl Open {
     /// The error if somebody has deleted messages of a queue that this process owns.
     pub(super) async fn check_untouched(&mut self, id: QueueId) -> Result<()> {
         let state = self.stream_state(id).await?;
-        let Some(queue) = self.queues.get(&id) else { return Ok(()) };
-        let Some(owned) = &queue.owned else { return Ok(()) };
-        match owned.lost(&state, queue.kept) {
+        let kept = self.kept_in(id, &state).await?;
+        let Some(owned) = self.queues.get(&id).and_then(|queue| queue.owned.as_ref()) else { return Ok(()) };
+        match owned.lost(&state, kept) {
             0 => Ok(()),
             lost => {
                 let numbers = (owned.first..state.first_sequence).filter(|number| !owned.gone.contains(number));
@@ -300,10 +300,10 @@ impl Open {
     }
 
     async fn row(&mut self, id: QueueId) -> Result<Option<QueueRow>> {
-        let kept = self.read_kept(id).await?;
+        self.read_kept(id).await?;
         let Some(queue) = self.queues.get(&id) else { return Ok(None) };
         let waiting = match self.stream_state(id).await {
-            Ok(state) => Waiting::of(&state, kept),
+            Ok(state) => self.waiting_in(id, &state).await?,
             // Its claim says so.
             Err(error) if error.kind == StoreErrorKind::Damaged => Waiting { first: Seq(0), messages: 0 },
             Err(error) => return Err(error),

@@ -18,7 +18,7 @@ use super::commit::is_full;
 use super::handled::delete;
 use super::lease::Leases;
 use super::names::{Known, Queue, stream_name};
-use super::read::{last_messages, last_number};
+use super::read::{last_messages, last_number, numbers};
 use super::{JetStreamStore, KEYS_ARE_KEPT, Result, broken};
 
 /// How many bytes a message in quarantine may have more than in its queue: its failures, which the runtime bounds.
@@ -175,7 +175,7 @@ impl Open {
 
     /// Deletes what stands under many subjects.
     pub(super) async fn forget_all(&self, stream: &Stream, filter: &str) -> Result<()> {
-        for (_, _, number) in last_messages(stream, self.subject(filter)).await? {
+        for number in numbers(stream, self.subject(filter)).await? {
             delete(stream, number).await?;
         }
         Ok(())

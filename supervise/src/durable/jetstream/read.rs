@@ -6,6 +6,7 @@ use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, pull};
 use async_nats::jetstream::stream::{self, Stream};
 use bytes::Bytes;
 use supervise_core::durable::{MessageId, QueueId, Room, Seq, StoreError, StoreErrorKind, Stored};
+use tokio::time::timeout;
 use tokio_stream::StreamExt;
 
 use super::open::Open;
@@ -13,6 +14,9 @@ use super::{Result, broken, record};
 
 /// How many messages are requested at a time, at first and at most. Each request doubles the number, because the sizes are not known.
 const BATCH: (usize, usize) = (8, 256);
+
+/// How long the server may take to send the next message.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 impl Open {
     pub(super) async fn page(&mut self, id: QueueId, after: Seq, room: Room) -> Result<Vec<Stored>> {
@@ -32,7 +36,8 @@ impl Open {
         let mut bytes = 0_usize;
         let from = DeliverPolicy::ByStartSequence { start_sequence: after.0 + 1 };
         let kept = queue.kept.number;
-        read(&queue.stream, String::new(), from, room.messages, |_, seq, payload| {
+        let which = pull::Config { deliver_policy: from, ..pull::Config::default() };
+        read(&queue.stream, which, room.messages, |_, seq, payload| {
             if seq == kept {
                 return true;
             }
@@ -70,21 +75,18 @@ pub(super) async fn raw<I>(stream: &Stream<I>, seq: Seq) -> Result<Option<Bytes>
     }
 }
 
-/// Reads a stream until `take` has enough, about `most` messages: subject, number and payload of each.
+/// Reads messages of a stream until `take` has enough, about `most`: subject, number and payload of each.
 async fn read<I>(
     stream: &Stream<I>,
-    filter: String,
-    from: DeliverPolicy,
+    which: pull::Config,
     most: usize,
     mut take: impl FnMut(String, u64, Bytes) -> bool,
 ) -> Result<()> {
     let config = pull::Config {
-        filter_subject: filter,
-        deliver_policy: from,
         ack_policy: AckPolicy::None,
         memory_storage: true,
         inactive_threshold: Duration::from_secs(30),
-        ..pull::Config::default()
+        ..which
     };
     let mut consumer = stream.create_consumer(config).await.map_err(broken)?;
     let mut left = consumer.cached_info().num_pending;
@@ -93,7 +95,12 @@ async fn read<I>(
         let mut batch = consumer.fetch().max_messages(size).messages().await.map_err(broken)?;
         size = (size * 2).min(BATCH.1);
         let mut is_empty = true;
-        while let Some(message) = batch.next().await {
+        loop {
+            let Ok(next) = timeout(PATIENCE, batch.next()).await else {
+                is_empty = true;
+                break;
+            };
+            let Some(message) = next else { break };
             let message = message.map_err(broken)?;
             let info = message.info().map_err(broken)?;
             left = info.pending;
@@ -103,8 +110,9 @@ async fn read<I>(
                 break 'batches;
             }
         }
-        if is_empty {
-            // Somebody has deleted what was left, or the server is slow.
+        if is_empty && left > 0 {
+            // Somebody has deleted what was left, or the server is slow. After nats-server 2.9.10 was killed, it may count messages that it
+            // has deleted, and wait for them for ever.
             let now = consumer.info().await.map_err(broken)?.num_pending;
             if now >= left {
                 return Err(broken("the message store on NATS has sent less than it has"));
@@ -120,8 +128,21 @@ async fn read<I>(
 /// The last message of each subject, with its number.
 pub(super) async fn last_messages(stream: &Stream, filter: String) -> Result<Vec<(String, Bytes, u64)>> {
     let mut found = Vec::new();
-    read(stream, filter, DeliverPolicy::All, usize::MAX, |subject, seq, payload| {
+    let which = pull::Config { filter_subject: filter, ..pull::Config::default() };
+    read(stream, which, usize::MAX, |subject, seq, payload| {
         found.push((subject, payload, seq));
+        true
+    })
+    .await?;
+    Ok(found)
+}
+
+/// The numbers of messages. The server does not send what is in them.
+pub(super) async fn numbers(stream: &Stream, filter: String) -> Result<Vec<u64>> {
+    let mut found = Vec::new();
+    let which = pull::Config { filter_subject: filter, headers_only: true, ..pull::Config::default() };
+    read(stream, which, usize::MAX, |_, seq, _| {
+        found.push(seq);
         true
     })
     .await?;

@@ -16,7 +16,7 @@ use supervise_core::durable::{
 };
 
 use super::claim::{has_an_owner, of_owner};
-use super::handled::{Waiting, few_at_once};
+use super::handled::few_at_once;
 use super::lease::{self, Lease, Terms, Watch};
 use super::names::{NAMED, of_charge};
 use super::open::Open;
@@ -73,10 +73,10 @@ impl Open {
             None => self.enter(id, name).await?,
         };
         let may_have_begun = self.may_have_begun(id, false).await?;
-        let kept = self.read_kept(id).await?;
+        self.read_kept(id).await?;
         Ok(Claim {
             queue: id,
-            waiting: Waiting::of(&state, kept).messages,
+            waiting: self.waiting_in(id, &state).await?.messages,
             last: Seq(state.last_sequence),
             handled: Seq(0),
             begun: None,
@@ -120,8 +120,10 @@ impl Open {
         let me = self.settings.token.clone();
         let revision = loop {
             let Shared { mut shares, revision } = self.shared(id).await?;
-            let kept = self.read_kept(id).await?;
-            let waiting = Waiting::of(&self.stream_state(id).await?, kept);
+            self.read_kept(id).await?;
+            let state = self.stream_state(id).await?;
+            self.check_kept(id, &state).await?;
+            let waiting = self.waiting_in(id, &state).await?;
             let known = self.joined(id).map(|joined| joined.charges.clone()).unwrap_or_default();
             let crashes = known.into_iter().map(|(number, charge)| (Seq(number), charge.crashes));
             let begun = (dead.is_some() && waiting.messages > 0).then_some(waiting.first);
@@ -220,8 +222,8 @@ impl Open {
             let must_write = has_buried || joined.ended.len() >= ENDED;
             let next = shares.next();
             let purged = state.first_sequence.saturating_sub(next.0);
-            let kept = self.read_kept(id).await?;
-            let waiting = Waiting::of(&state, kept);
+            self.read_kept(id).await?;
+            let waiting = self.waiting_in(id, &state).await?;
             let last = Seq(state.last_sequence);
             let wish = Wish { in_hand, room: room.messages, may_try, first: waiting.first, last };
             let given = shares.take(&me, wish);

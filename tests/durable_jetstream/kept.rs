@@ -1,0 +1,152 @@
+//! The last message of a stream, which stays there after it was handled.
+//!
+//! Rules 27.1, 27.13, 27.14 and 27.19.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use async_nats::jetstream::stream::Stream;
+use supervise::durable::{Append, Appended, Change, Fate, MessageId, MessageStore, QueueId, Room, Seq};
+
+use crate::members::{commit, crashes, member, take, take_all};
+use crate::proxy::Proxy;
+use crate::server::Server;
+use crate::{Desk, append, handled, opened};
+
+async fn stream(server: &Server, queue: QueueId) -> Stream {
+    let name = format!("SV_shop_Q{}", queue.0);
+    server.context().await.get_stream(name).await.expect("there is such a stream")
+}
+
+async fn desk_with(server: &Server, numbers: std::ops::RangeInclusive<u64>) -> Desk {
+    let mut desk = Desk::new(&server.url()).await;
+    let queue = desk.queue;
+    desk.commit(numbers.map(|number| append(queue, number, None)).collect()).await.expect("the server runs");
+    desk
+}
+
+async fn next_owner(server: &Server, desk: Desk) -> (Desk, u64) {
+    Box::new(desk.store).close().await.expect("the server runs");
+    let (mut store, _) = opened(&server.url()).await;
+    let claim = store.claim("orders").await.expect("nobody has it");
+    (Desk { store, queue: claim.queue }, claim.waiting)
+}
+
+#[tokio::test]
+async fn a_stream_that_comes_back_from_an_older_backup_hides_none_of_its_new_messages() {
+    let Some(server) = Server::start() else { return };
+    let mut desk = desk_with(&server, 1..=3).await;
+    let queue = desk.queue;
+    desk.commit((1..=3).map(|number| handled(queue, number)).collect()).await.expect("the server runs");
+    Box::new(desk.store).close().await.expect("the server runs");
+    // The backup is from before the first message.
+    let config = stream(&server, queue).await.cached_info().config.clone();
+    let context = server.context().await;
+    context.delete_stream(&config.name).await.expect("it is there");
+    context.create_stream(config).await.expect("the server runs");
+    let (mut store, _) = opened(&server.url()).await;
+    store.claim("orders").await.expect("nobody has it");
+    let mut desk = Desk { store, queue };
+    desk.commit((11..=13).map(|number| append(queue, number, None)).collect()).await.expect("the server runs");
+    assert_eq!(desk.bodies().await, [11, 12, 13]);
+    let (mut desk, waiting) = next_owner(&server, desk).await;
+    assert_eq!((waiting, desk.bodies().await), (3, vec![11, 12, 13]));
+}
+
+#[tokio::test]
+async fn a_message_that_was_handled_before_its_turn_is_not_counted() {
+    let Some(server) = Server::start() else { return };
+    let mut desk = desk_with(&server, 1..=3).await;
+    let queue = desk.queue;
+    desk.commit(vec![handled(queue, 3)]).await.expect("the server runs");
+    assert_eq!(desk.store.queues().await.expect("the server runs")[0].waiting, 2);
+    desk.commit(vec![append(queue, 4, None)]).await.expect("the server runs");
+    assert_eq!(desk.store.queues().await.expect("the server runs")[0].waiting, 3);
+    assert_eq!(desk.bodies().await, [1, 2, 4]);
+    let (mut desk, waiting) = next_owner(&server, desk).await;
+    assert_eq!((waiting, desk.bodies().await), (3, vec![1, 2, 4]));
+}
+
+#[tokio::test]
+async fn nobody_is_told_of_a_handled_message_that_somebody_has_deleted() {
+    let Some(server) = Server::start() else { return };
+    let mut desk = desk_with(&server, 1..=3).await;
+    let queue = desk.queue;
+    desk.commit(vec![handled(queue, 3)]).await.expect("the server runs");
+    stream(&server, queue).await.delete_message(3).await.expect("it stays there");
+    assert_eq!(desk.bodies().await, [1, 2], "no accepted message was lost");
+    assert_eq!(desk.store.queues().await.expect("the server runs")[0].waiting, 2);
+    let (mut desk, waiting) = next_owner(&server, desk).await;
+    assert_eq!((waiting, desk.bodies().await), (2, vec![1, 2]));
+    // Those that wait are still missed.
+    stream(&server, queue).await.delete_message(2).await.expect("it waits");
+    let room = Room { messages: 10, bytes: 1 << 20 };
+    let error = desk.store.page(queue, Seq(0), room).await.expect_err("one message is gone");
+    assert!(error.to_string().contains("deleted 1 accepted messages"), "{error}");
+}
+
+#[tokio::test]
+async fn whoever_lists_the_queues_causes_no_false_alarm() {
+    let Some(server) = Server::start() else { return };
+    let mut desk = desk_with(&server, 1..=3).await;
+    let queue = desk.queue;
+    desk.commit(vec![handled(queue, 3)]).await.expect("the server runs");
+    desk.commit(vec![append(queue, 4, None), handled(queue, 2)]).await.expect("the server runs");
+    assert_eq!(desk.store.queues().await.expect("the server runs")[0].waiting, 2);
+    assert_eq!(desk.bodies().await, [1, 4], "nobody has deleted anything");
+}
+
+fn large(queue: QueueId, bytes: usize) -> Change {
+    let body = Arc::from(vec![7; bytes]);
+    Change::Append(Append { queue, kind: "order".into(), body, accepted_at: SystemTime::now(), key: None })
+}
+
+#[tokio::test]
+async fn whoever_discards_a_queue_does_not_bring_its_quarantine() {
+    let Some(server) = Server::start() else { return };
+    let proxy = Proxy::to(server.port()).await;
+    let mut desk = Desk::new(&proxy.url()).await;
+    let queue = desk.queue;
+    for _ in 0..20 {
+        let answers = desk.commit(vec![large(queue, 500_000)]).await.expect("the server runs");
+        let [Appended::Stored(seq)] = answers[..] else { panic!("there is room: {answers:?}") };
+        let id = MessageId { queue, seq };
+        let confine = Change::Quarantine { id, fate: Fate::Failed, failures: vec!["x".to_owned()] };
+        desk.commit(vec![confine]).await.expect("the server runs");
+    }
+    let before = proxy.bytes_down();
+    desk.commit(vec![Change::DiscardQueue("orders".to_owned())]).await.expect("the server runs");
+    let bytes = proxy.bytes_down() - before;
+    assert!(bytes < 1_000_000, "{bytes} bytes to forget 10 MB");
+    let quarantine = server.context().await.get_stream("SV_shop_QUARANTINE").await.expect("it is there");
+    assert_eq!(quarantine.cached_info().state.messages, 0);
+}
+
+/// Two processes share the queue. One of them notes that it has handled the last message, and dies.
+#[tokio::test]
+async fn a_message_that_a_member_has_noted_before_it_died_is_not_handled_again() {
+    let Some(server) = Server::start() else { return };
+    let (mut first, claim) = member(&server).await;
+    let queue = claim.queue;
+    commit(&mut first, (1..=2).map(|number| append(queue, number, None)).collect()).await;
+    assert_eq!(take(&mut first, queue, &[]).await.expect("it shares the queue").messages.len(), 2);
+    let number = 2_u64.to_le_bytes().to_vec();
+    let subject = format!("sv.shop.state.handled.{}", queue.0);
+    let context = server.context().await;
+    let sent = context.publish(subject, number.into()).await.expect("the server runs");
+    sent.await.expect("the server runs");
+    drop(first);
+    let (mut second, claim) = member(&server).await;
+    assert_eq!(claim.waiting, 1);
+    assert_eq!(crashes(&take_all(&mut second, queue).await), [(1, 1)]);
+    // The next message replaces the one that was kept.
+    commit(&mut second, vec![append(queue, 3, None)]).await;
+    let taken = take(&mut second, queue, &[1]).await.expect("it shares the queue");
+    assert_eq!((crashes(&taken.messages), taken.waiting), (vec![(3, 0)], 2));
+    commit(&mut second, vec![handled(queue, 3), handled(queue, 1)]).await;
+    let state = stream(&server, queue).await.cached_info().state.clone();
+    assert_eq!((state.messages, state.first_sequence), (1, 3));
+    assert_eq!(take(&mut second, queue, &[]).await.expect("it shares the queue").waiting, 0);
+    let rows = second.queues().await.expect("the server runs");
+    assert_eq!(rows[0].waiting, 0, "{rows:?}");
+}
