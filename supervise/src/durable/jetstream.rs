@@ -11,6 +11,7 @@ mod read;
 mod record;
 mod shared;
 mod shares;
+mod tally;
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -7,11 +7,13 @@ use bytes::Bytes;
 use supervise_core::durable::lease::{Said, Sighting};
 use supervise_core::durable::{Claim, QueueId, Seq, StoreError, StoreErrorKind};
 
+use super::handled::Waiting;
 use super::lease::{Lease, NotTaken, Terms, Watch};
-use super::names::{Claimed, Owned};
+use super::names::Owned;
 use super::open::Open;
 use super::read::{last_messages, last_number};
 use super::record::{Charge, Fields};
+use super::tally::Tally;
 use super::{Result, broken};
 
 fn decode_number(payload: &[u8]) -> u64 {
@@ -69,17 +71,17 @@ impl Open {
         self.check_kept(id, &state).await?;
         let kept = self.kept_in(id, &state).await?;
         let queue = self.queues.get_mut(&id).ok_or_else(|| broken("the queue is gone"))?;
-        let mut first = if state.messages == 0 { state.last_sequence + 1 } else { state.first_sequence };
-        let claimed = Claimed { first, last: state.last_sequence, messages: state.messages };
-        let mut gone = BTreeSet::from_iter(kept);
-        let mut waiting = state.messages - gone.len() as u64;
-        while gone.remove(&first) {
-            first += 1;
-        }
-        queue.owned = Some(Owned { lease, record, first, gone, claimed, charges });
+        let now = Waiting::of(&state, kept);
+        let tally = Tally::of(now, kept);
+        let (mut first, mut waiting) = (tally.first(), now.messages);
+        queue.owned = Some(Owned { lease, record, tally, charges });
         if died {
             waiting -= self.finish_quarantine(id).await?;
-            first = self.queues.get(&id).and_then(|queue| queue.owned.as_ref()).map_or(first, |owned| owned.first);
+            first = self
+                .queues
+                .get(&id)
+                .and_then(|queue| queue.owned.as_ref())
+                .map_or(first, |owned| owned.tally.first());
         }
         Ok(Claim {
             queue: id,

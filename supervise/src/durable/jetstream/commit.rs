@@ -147,11 +147,12 @@ impl Open {
         let Some(owned) = &mut queue.owned else { return self.remove_shared(id, numbers).await };
         let charged: Vec<u64> =
             numbers.iter().copied().filter(|number| owned.charges.remove(number).is_some()).collect();
-        owned.gone.extend(numbers.iter().copied().filter(|number| *number >= owned.first));
-        while owned.gone.remove(&owned.first) {
-            owned.first += 1;
-        }
+        owned.tally.leave(&numbers);
+        let is_long = owned.tally.is_long();
         self.take_out(id, numbers).await?;
+        if is_long {
+            self.check_untouched(id).await?;
+        }
         for number in charged {
             self.forget(&self.state, &of_charge(id, number)).await?;
         }

@@ -29,25 +29,25 @@ pub(super) struct Kept {
 }
 
 /// What waits in a stream.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Waiting {
     /// The first message, or the next one that arrives.
     pub(super) first: Seq,
+    /// The last number that the stream has assigned.
+    pub(super) last: Seq,
     pub(super) messages: u64,
 }
 
 impl Waiting {
     /// `kept` was handled and stays in the stream.
-    fn of(state: &State, kept: Option<u64>) -> Self {
-        let first = state.first_sequence;
-        let messages = state.messages - u64::from(kept.is_some());
-        if state.messages == 0 {
-            Self { first: Seq(state.last_sequence + 1), messages }
-        } else if kept == Some(first) {
-            Self { first: Seq(first + 1), messages }
-        } else {
-            Self { first: Seq(first), messages }
-        }
+    pub(super) fn of(state: &State, kept: Option<u64>) -> Self {
+        let last = state.last_sequence;
+        let first = match state.first_sequence {
+            _ if state.messages == 0 => last + 1,
+            first if kept == Some(first) => first + 1,
+            first => first,
+        };
+        Self { first: Seq(first), last: Seq(last), messages: state.messages - u64::from(kept.is_some()) }
     }
 }
 

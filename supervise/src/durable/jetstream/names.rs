@@ -1,6 +1,6 @@
 //! The queues, and their names.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::time::Instant;
 
 use async_nats::jetstream::ErrorCode;
@@ -8,7 +8,7 @@ use async_nats::jetstream::context::GetStreamErrorKind;
 use async_nats::jetstream::stream::{self, Stream};
 use bytes::Bytes;
 use supervise_core::durable::lease::Sighting;
-use supervise_core::durable::{QueueId, QueueRow, Seq, StoreError, StoreErrorKind};
+use supervise_core::durable::{QueueId, QueueRow, StoreError, StoreErrorKind};
 use tokio_stream::StreamExt;
 
 use super::claim::of_begun;
@@ -18,6 +18,7 @@ use super::open::{Open, open_stream};
 use super::read::{last_messages, last_number};
 use super::record::{self, Charge};
 use super::shared::{Joined, of_shared};
+use super::tally::Tally;
 use super::{KEYS_ARE_KEPT, Result, broken};
 
 pub(super) struct Queue {
@@ -45,32 +46,8 @@ pub(super) struct Owned {
     pub(super) lease: Lease,
     /// The number of its name in the owner's record.
     pub(super) record: u64,
-    /// All messages before this one have left the queue.
-    pub(super) first: u64,
-    /// The messages that have left the queue before their turn.
-    pub(super) gone: BTreeSet<u64>,
-    /// What the stream had when this process claimed the queue.
-    pub(super) claimed: Claimed,
+    pub(super) tally: Tally,
     pub(super) charges: HashMap<u64, Charge>,
-}
-
-/// The state of a stream when its queue was claimed.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Claimed {
-    pub(super) first: u64,
-    pub(super) last: u64,
-    pub(super) messages: u64,
-}
-
-impl Owned {
-    /// How many messages somebody else has deleted. Only the owner takes messages out of a queue.
-    fn lost(&self, state: &stream::State, kept: Option<u64>) -> u64 {
-        let added = state.last_sequence.saturating_sub(self.claimed.last);
-        let handled = (self.first - self.claimed.first) + self.gone.len() as u64;
-        (self.claimed.messages + added)
-            .saturating_sub(handled)
-            .saturating_sub(state.messages - u64::from(kept.is_some()))
-    }
 }
 
 /// What this process knows of a queue, even if the server has forgotten the queue.
@@ -245,13 +222,15 @@ impl Open {
     /// The error if somebody has deleted messages of a queue that this process owns.
     pub(super) async fn check_untouched(&mut self, id: QueueId) -> Result<()> {
         let state = self.stream_state(id).await?;
-        let kept = self.kept_in(id, &state).await?;
-        let Some(owned) = self.queues.get(&id).and_then(|queue| queue.owned.as_ref()) else { return Ok(()) };
-        match owned.lost(&state, kept) {
-            0 => Ok(()),
+        let now = self.waiting_in(id, &state).await?;
+        let Some(owned) = self.queues.get_mut(&id).and_then(|queue| queue.owned.as_mut()) else { return Ok(()) };
+        match owned.tally.lost(now) {
+            0 => {
+                owned.tally.count(now);
+                Ok(())
+            }
             lost => {
-                let numbers = (owned.first..state.first_sequence).filter(|number| !owned.gone.contains(number));
-                let numbers = numbers.take(NAMED).collect();
+                let numbers = owned.tally.missing(now).take(NAMED).collect();
                 Err(self.note_lost(id, lost, numbers))
             }
         }
@@ -305,7 +284,7 @@ impl Open {
         let waiting = match self.stream_state(id).await {
             Ok(state) => self.waiting_in(id, &state).await?,
             // Its claim says so.
-            Err(error) if error.kind == StoreErrorKind::Damaged => Waiting { first: Seq(0), messages: 0 },
+            Err(error) if error.kind == StoreErrorKind::Damaged => Waiting::default(),
             Err(error) => return Err(error),
         };
         let oldest = match queue.stream.get_raw_message(waiting.first.0).await {

@@ -1,0 +1,130 @@
+//! What has left a queue since its stream was counted, so that its owner notices what somebody else has deleted.
+
+use std::collections::BTreeSet;
+
+use super::handled::Waiting;
+
+/// How many messages may have left before their turn, until the stream is counted again.
+const LONG: usize = 1024;
+
+pub(super) struct Tally {
+    /// All messages before this one have left the queue.
+    first: u64,
+    /// The messages that have left the queue before their turn.
+    gone: BTreeSet<u64>,
+    /// The last number when the stream was counted.
+    last: u64,
+    /// How many messages waited then.
+    waited: u64,
+    /// How many have left since then.
+    left: u64,
+    /// When the stream is counted again.
+    long: usize,
+}
+
+impl Tally {
+    /// Counts a stream. `kept` was handled and stays there.
+    pub(super) fn of(now: Waiting, kept: Option<u64>) -> Self {
+        let mut tally =
+            Self { first: 0, gone: BTreeSet::from_iter(kept), last: 0, waited: 0, left: 0, long: LONG };
+        tally.count(now);
+        tally
+    }
+
+    /// Counts the stream again. There may be gaps between its messages, which would keep the tally from ever passing them.
+    pub(super) fn count(&mut self, now: Waiting) {
+        self.first = self.first.max(now.first.0);
+        self.gone = self.gone.split_off(&self.first);
+        self.pass();
+        self.last = now.last.0;
+        self.waited = now.messages;
+        self.left = 0;
+        self.long = LONG.max(2 * self.gone.len());
+    }
+
+    /// These messages leave.
+    pub(super) fn leave(&mut self, numbers: &BTreeSet<u64>) {
+        for number in numbers.range(self.first..) {
+            self.left += u64::from(self.gone.insert(*number));
+        }
+        self.pass();
+    }
+
+    fn pass(&mut self) {
+        while self.gone.remove(&self.first) {
+            self.first += 1;
+        }
+    }
+
+    pub(super) fn first(&self) -> u64 {
+        self.first
+    }
+
+    /// Whether the stream should be counted again.
+    pub(super) fn is_long(&self) -> bool {
+        self.gone.len() >= self.long
+    }
+
+    /// How many messages somebody else has deleted. Only the owner takes messages out of a queue.
+    pub(super) fn lost(&self, now: Waiting) -> u64 {
+        let added = now.last.0.saturating_sub(self.last);
+        (self.waited + added).saturating_sub(self.left).saturating_sub(now.messages)
+    }
+
+    /// The numbers of messages that are not in the stream and have not left the queue.
+    pub(super) fn missing(&self, now: Waiting) -> impl Iterator<Item = u64> {
+        (self.first..now.first.0).filter(|number| !self.gone.contains(number))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use supervise_core::durable::Seq;
+
+    use super::*;
+
+    fn waiting(first: u64, last: u64, messages: u64) -> Waiting {
+        Waiting { first: Seq(first), last: Seq(last), messages }
+    }
+
+    fn leave(tally: &mut Tally, numbers: impl IntoIterator<Item = u64>) {
+        tally.leave(&numbers.into_iter().collect());
+    }
+
+    #[test]
+    fn what_somebody_else_has_deleted_is_counted_once() {
+        let mut tally = Tally::of(waiting(5, 9, 5), None);
+        leave(&mut tally, [5, 7]);
+        leave(&mut tally, [5, 7]);
+        assert_eq!((tally.first(), tally.lost(waiting(6, 9, 3))), (6, 0));
+        assert_eq!(tally.lost(waiting(8, 10, 2)), 2, "6, and one of the others");
+        assert_eq!(tally.missing(waiting(8, 10, 2)).collect::<Vec<_>>(), [6]);
+    }
+
+    #[test]
+    fn a_message_that_stays_after_it_was_handled_is_not_lost() {
+        let mut tally = Tally::of(waiting(5, 6, 1), Some(6));
+        assert_eq!(tally.lost(waiting(5, 6, 1)), 0);
+        leave(&mut tally, [5]);
+        assert_eq!((tally.first(), tally.lost(waiting(7, 6, 0))), (7, 0));
+        assert_eq!(tally.lost(waiting(7, 7, 1)), 0, "another one has come");
+    }
+
+    #[test]
+    fn a_gap_does_not_make_the_tally_grow_for_ever() {
+        // An earlier owner has handled 6 and died.
+        let mut tally = Tally::of(waiting(5, 7, 2), None);
+        let (mut longest, mut counted) = (0, 0);
+        for number in (5..10_000).filter(|number| *number != 6) {
+            leave(&mut tally, [number]);
+            longest = longest.max(tally.gone.len());
+            if tally.is_long() {
+                let now = waiting(number + 1, number + 3, 3);
+                assert_eq!(tally.lost(now), 0);
+                tally.count(now);
+                counted += 1;
+            }
+        }
+        assert_eq!((longest, counted, tally.first()), (LONG, 1, 10_000));
+    }
+}
