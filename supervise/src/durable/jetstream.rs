@@ -208,6 +208,11 @@ impl MessageStore for JetStreamStore {
         Box::pin(async move {
             if let Some(open) = &self.open {
                 self.known.clone_from(&open.known);
+                for (queue, owned) in
+                    open.queues.iter().filter_map(|(id, queue)| Some((id, queue.owned.as_ref()?)))
+                {
+                    self.known.entry(*queue).or_default().left = owned.tally.left();
+                }
             }
             // The earlier connection goes on renewing until there is another one.
             let mut open = Open::connect(self, &owner.system).await?;

@@ -60,6 +60,9 @@ impl Open {
             self.leases.lose(id);
             return Err(has_an_owner(name));
         };
+        if was_ours {
+            self.delete_again(id).await?;
+        }
         let mut charges = self.charges(id).await?;
         for (seq, crashes) in crashes {
             let charge = charges.entry(seq.0).or_default();
@@ -94,6 +97,16 @@ impl Open {
             fence: record,
             was_ours,
         })
+    }
+
+    /// A server that was killed may bring messages back that it has deleted. This process knows which of them it has handled.
+    async fn delete_again(&mut self, id: QueueId) -> Result<()> {
+        let state = self.stream_state(id).await?;
+        let (first, gone) = self.known.get(&id).map(|known| known.left.clone()).unwrap_or_default();
+        let kept = self.queues.get(&id).map_or(0, |queue| queue.kept.number);
+        let numbers = (state.first_sequence..first).chain(gone);
+        let numbers = numbers.filter(|number| *number < state.last_sequence && *number != kept).collect();
+        self.take_out(id, numbers).await
     }
 
     /// Messages up to this one may have been begun by an owner that died. If the last owner `died`, these are all: the server knows which

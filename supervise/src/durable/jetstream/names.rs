@@ -1,6 +1,6 @@
 //! The queues, and their names.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Instant;
 
 use async_nats::jetstream::ErrorCode;
@@ -60,6 +60,8 @@ pub(super) struct Known {
     pub(super) holder: Option<Sighting<Instant>>,
     /// The same of each process that shares the queue.
     pub(super) members: BTreeMap<String, Sighting<Instant>>,
+    /// What has left the queue while this process owned it: everything before a number, and some after it.
+    pub(super) left: (u64, BTreeSet<u64>),
     /// Accepted messages that somebody has deleted, and of which nobody has been told.
     pub(super) lost: Vec<u64>,
 }

@@ -56,6 +56,11 @@ impl Tally {
         }
     }
 
+    /// Everything that has left the queue: all before a number, and some after it.
+    pub(super) fn left(&self) -> (u64, BTreeSet<u64>) {
+        (self.first, self.gone.clone())
+    }
+
     pub(super) fn first(&self) -> u64 {
         self.first
     }
