@@ -199,16 +199,24 @@ impl Open {
         let queue = self.queues.get_mut(&id).ok_or_else(|| broken("the queue is gone"))?;
         // Earlier renewals by this process end here.
         queue.owned = None;
-        let watch = Watch { queue: id, stream: queue.stream.clone(), arrived: self.settings.arrived.clone() };
-        match Lease::take(self.terms(id), present.map_or(0, |(_, revision)| revision), watch).await {
-            Ok(lease) => {
-                self.leases.hold(id, &lease);
-                self.known.entry(id).or_default().holder = None;
-                Ok(lease)
+        let stream = queue.stream.clone();
+        let mut after = present.map_or(0, |(_, revision)| revision);
+        let lease = loop {
+            let terms = self.terms(id);
+            let watch = Watch { queue: id, stream: stream.clone(), arrived: self.settings.arrived.clone() };
+            match Lease::take(terms.clone(), after, watch).await {
+                Ok(lease) => break lease,
+                // Perhaps a renewal by this process was on its way, over an earlier connection.
+                Err(NotTaken::HasAnOwner) => {
+                    let own = terms.own().await.map_err(broken)?;
+                    after = own.ok_or_else(|| has_an_owner(name))?;
+                }
+                Err(NotTaken::Failed(text)) => return Err(broken(text)),
             }
-            Err(NotTaken::Failed(text)) => Err(broken(text)),
-            Err(NotTaken::HasAnOwner) => Err(has_an_owner(name)),
-        }
+        };
+        self.leases.hold(id, &lease);
+        self.known.entry(id).or_default().holder = None;
+        Ok(lease)
     }
 
     /// Whether this process owns a queue. A lease that has ended is taken again if no other process has owned the queue in the meantime.

@@ -75,7 +75,7 @@ impl Terms {
     }
 
     /// The number of our own renewal, if it is the last one: its acknowledgement was lost.
-    async fn own(&self) -> Result<Option<u64>, String> {
+    pub(super) async fn own(&self) -> Result<Option<u64>, String> {
         match self.stream.get_last_raw_message_by_subject(&self.subject).await {
             Ok(last) => Ok((last.payload == self.owner.as_bytes()).then_some(last.sequence)),
             Err(error) if error.kind() == LastRawMessageErrorKind::NoMessageFound => Ok(None),
