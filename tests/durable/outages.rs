@@ -98,6 +98,25 @@ fn a_claim_that_fails_when_the_store_is_opened_again_is_repeated() {
     });
 }
 
+/// Otherwise the queue would be lost to its own process, which would read it from the start.
+#[test]
+fn a_claim_that_takes_too_long_repeats_no_message() {
+    let (store, world) = (Stumbling::default(), World::default());
+    store.process(async |system| {
+        let orders = spawn(&system, &world, "orders");
+        assert_eq!(orders.place(order(1)).await.ok(), Some(1));
+        store.script().lost_groups = 1;
+        store.script().stores_lost = true;
+        store.script().late_claims = 1;
+        store.script().has_no_marks = true;
+        orders.place(order(2)).accepted().await.expect_err("nobody knows that it is stored");
+        sleep(LONG).await;
+        orders.place(order(3)).accepted().await.expect("the store works");
+        sleep(LONG).await;
+        assert_eq!(world.begun(), [1, 2, 3]);
+    });
+}
+
 #[test]
 fn queues_that_were_not_durable_when_the_store_failed_do_not_exchange_their_messages() {
     let (store, world) = (Stumbling::default(), World::default());

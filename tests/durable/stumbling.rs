@@ -17,12 +17,18 @@ use supervise::prelude::*;
 pub(crate) struct Script {
     /// How many of the next groups are lost: they are not stored, and the store says that their outcome is unknown.
     pub(crate) lost_groups: u32,
+    /// The messages of lost groups are stored all the same.
+    pub(crate) stores_lost: bool,
     /// A group that has one of these changes is lost, once.
     pub(crate) loses: Option<fn(&Change) -> bool>,
     /// Groups that append messages find no room.
     pub(crate) is_full: bool,
     /// How many of the next claims fail.
     pub(crate) lost_claims: u32,
+    /// How many of the next claims fail although the store goes on to work. Their queues have no owner.
+    pub(crate) late_claims: u32,
+    /// Only messages that have left their queue count as handled, as on NATS.
+    pub(crate) has_no_marks: bool,
     /// Another process owns all queues.
     pub(crate) is_taken: bool,
     /// It has owned them since they were claimed.
@@ -136,6 +142,12 @@ impl Stumbling {
     }
 }
 
+/// The messages of a group, without its other changes.
+fn appends(group: &Group) -> Group {
+    let appends = group.changes.iter().filter(|change| matches!(change, Change::Append(_)));
+    Group { changes: appends.cloned().collect() }
+}
+
 impl MessageStore for Stumbling {
     fn open<'a>(&'a mut self, owner: &'a Owner) -> StoreFuture<'a, Result<Opened, StoreError>> {
         Box::pin(async move {
@@ -164,13 +176,20 @@ impl MessageStore for Stumbling {
                     script.must_open = true;
                     return Err(StoreError::new(StoreErrorKind::Broken, "the test has lost the claim"));
                 }
+                if let Some(left) = script.late_claims.checked_sub(1) {
+                    script.late_claims = left;
+                    return Err(StoreError::new(StoreErrorKind::Broken, "the claim took too long"));
+                }
                 if !script.claimed.insert(queue.to_owned()) {
                     return Err(StoreError::new(StoreErrorKind::Claimed, "the queue has an owner"));
                 }
             }
             let is_new = self.memory.queues().await?.iter().all(|row| row.name != queue);
             let claim = self.memory.claim(queue).await?;
-            let claim = Claim { was_ours: !std::mem::take(&mut self.script().was_taken), ..claim };
+            let mut claim = Claim { was_ours: !std::mem::take(&mut self.script().was_taken), ..claim };
+            if self.script().has_no_marks {
+                claim.handled = Seq(0);
+            }
             if is_new {
                 self.script().undurable.push((claim.queue, queue.to_owned()));
             }
@@ -182,14 +201,23 @@ impl MessageStore for Stumbling {
         Box::pin(async move {
             tokio::time::sleep(std::time::Duration::from_millis(1)).await;
             if let Some(error) = self.failure(group) {
+                if self.script().stores_lost {
+                    self.memory.commit(&appends(group)).await?;
+                }
                 return Err(error);
             }
             if self.owns().is_err() {
                 // Whatever the last owner says changes nothing.
-                let appends = group.changes.iter().filter(|change| matches!(change, Change::Append(_)));
-                return self.memory.commit(&Group { changes: appends.cloned().collect() }).await;
+                return self.memory.commit(&appends(group)).await;
             }
             let names = self.memory.queues().await.expect("a store in memory works");
+            let has_owner = |queue| {
+                let script = self.script();
+                names.iter().any(|row| row.queue == queue && script.claimed.contains(&row.name))
+            };
+            // Nobody has handled a message of a queue without an owner.
+            let counts = |change: &&Change| !matches!(change, Change::Handled(id) if !has_owner(id.queue));
+            let group = &Group { changes: group.changes.iter().filter(counts).cloned().collect() };
             for change in &group.changes {
                 let mut script = self.script();
                 match change {
@@ -217,6 +245,10 @@ impl MessageStore for Stumbling {
             self.is_open()?;
             self.owns()?;
             self.script().has_lapsed = false;
+            let rows = self.memory.queues().await?;
+            if !rows.iter().any(|row| row.queue == queue && self.script().claimed.contains(&row.name)) {
+                return Err(StoreError::new(StoreErrorKind::Claimed, "the queue has no owner"));
+            }
             let mut page = self.memory.page(queue, after, room).await?;
             let damaged = self.script().damaged;
             for stored in &mut page {

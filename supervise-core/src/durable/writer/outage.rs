@@ -14,19 +14,36 @@ use super::{AcceptError, GROUP, News, StoreError, StoreErrorKind, Writer, orders
 /// How long the writer waits before it opens a failed store again, at first and at most.
 const AGAIN: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
 
+/// How often a failed store is opened again because of claims that fail.
+const ATTEMPTS: u32 = 5;
+
 impl Writer {
     /// Opens the store for the first time.
     pub(super) async fn open(&mut self) {
         self.open_until_it_works(None).await;
     }
 
-    /// The store has failed. Opens it again, and claims the queues again.
+    /// The store has failed. Opens it again, and claims the queues again. If a claim fails as the store did, everything begins anew: this process
+    /// still owns the queue, and would otherwise lose it and read it from the start. A queue whose claim goes on failing does not hold up the others.
     pub(super) async fn outage(&mut self, text: String) {
-        self.is_open = false;
-        self.numbers.clear();
-        self.listener.hear(News::Failed(text.clone()));
-        self.open_until_it_works(Some(text)).await;
-        let Some(marks) = self.marks.clone().filter(|_| self.is_open) else { return };
+        let mut failed = Some(text);
+        let mut attempts = 0;
+        while let Some(text) = failed.take() {
+            self.is_open = false;
+            self.numbers.clear();
+            self.listener.hear(News::Failed(text.clone()));
+            self.open_until_it_works(Some(text)).await;
+            attempts += 1;
+            let is_last = attempts == ATTEMPTS || self.closing.is_some();
+            failed = self.claim_all_again(is_last).await;
+        }
+        let queues = &self.queues;
+        self.group.renumber(|outlet| queues.get(&outlet).map(|entry| entry.id));
+    }
+
+    /// Claims the queues of a store that was opened again. Returns why a claim failed, unless this attempt `is_last`.
+    async fn claim_all_again(&mut self, is_last: bool) -> Option<String> {
+        let marks = self.marks.clone().filter(|_| self.is_open)?;
         let mut numbers: Vec<u64> = self.queues.keys().copied().collect();
         // Queues that were not durable are created again, in their order.
         numbers.sort_unstable();
@@ -48,6 +65,7 @@ impl Writer {
                     let marks = Arc::clone(&marks);
                     outlet.set_claimed(Claimed { queue: claim.queue, fence: claim.fence, marks });
                 }
+                Err(error) if error.kind == StoreErrorKind::Broken && !is_last => return Some(error.to_string()),
                 Err(error) if error.kind == StoreErrorKind::Broken => {
                     self.listener.hear(News::Failed(error.to_string()));
                 }
@@ -58,8 +76,7 @@ impl Writer {
             }
             self.hungry.insert(number);
         }
-        let queues = &self.queues;
-        self.group.renumber(|outlet| queues.get(&outlet).map(|entry| entry.id));
+        None
     }
 
     async fn open_until_it_works(&mut self, mut failed: Option<String>) {
