@@ -219,6 +219,36 @@ async fn a_torn_log_leaves_a_prefix_of_the_groups_always() {
     assert!(cases > 20 && lost > cases / 2 && lost < cases, "{lost} of {cases} have lost a group");
 }
 
+#[tokio::test]
+async fn a_copy_of_the_log_that_a_kill_cut_short_is_made_again() {
+    let folder = Folder::new();
+    let mut desk = Desk::open(folder.store()).await;
+    let states = groups(&mut desk, 1..30).await;
+    let expected = states.last().expect("there are groups");
+    let queues: Vec<_> = desk.queues().await.into_iter().map(|row| row.queue).collect();
+    drop(desk);
+    let before = fs::read(folder.store()).expect("it is there");
+    let copied = folder.path().join("copied");
+    copy(&folder.store(), &copied);
+    let other = rusqlite::Connection::open(&copied).expect("it is whole");
+    other.query_row("PRAGMA wal_checkpoint", (), |_| Ok(())).expect("the log is copied");
+    let after = fs::read(&copied).expect("it is there");
+    drop(other);
+    // SQLite copies the pages in their order, and the first says how many there are.
+    let cuts: Vec<_> = (0..after.len()).step_by(4096).chain([after.len()]).collect();
+    assert!(after.len() > before.len() + 4 * 4096 && cuts.len() > 8, "the file grows by several pages");
+    for cut in cuts {
+        let torn = folder.path().join("torn");
+        copy(&folder.store(), &torn);
+        let mut bytes = after[..cut].to_vec();
+        bytes.extend(before.iter().skip(cut));
+        fs::write(&torn, bytes).expect("it can be written");
+        let opened = Desk::try_open(small(&torn)).await;
+        let mut desk = opened.unwrap_or_else(|error| panic!("cut at {cut}: {error}"));
+        assert_eq!(contents(&mut desk, &queues).await, *expected, "cut at {cut}");
+    }
+}
+
 /// All that a store holds, as far as it can be read.
 async fn census(desk: &mut Desk) -> Option<Vec<(QueueId, Vec<Stored>, Vec<Stored>)>> {
     let mut census = Vec::new();
