@@ -1,12 +1,13 @@
 //! How the last process ended, and what the marks say about it.
 
+use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use supervise::durable::{Appended, Change, Ended, Fate, Seq, StoreError, StoreErrorKind};
 
-use crate::fixture::{Desk, Folder, append, handled, id, keyed, small};
+use crate::fixture::{Desk, Folder, append, copy, handled, id, keyed, small};
 
 #[tokio::test]
 async fn dur_03_what_was_handled_after_the_last_group_is_not_handled_again_when_the_process_dies() {
@@ -67,6 +68,25 @@ async fn marks_that_the_power_cut_has_spoilt_are_not_believed() {
         drop(desk);
         let mut desk = Desk::try_open(small(folder.store()).boot("the next one")).await.expect("it opens");
         assert_eq!(desk.claim("orders").await.begun, Some(Seq(2)));
+    }
+}
+
+#[tokio::test]
+async fn a_new_store_opens_if_its_first_process_died_while_it_wrote_the_marks() {
+    let folder = Folder::new();
+    let mut desk = Desk::open(folder.store()).await;
+    let queue = desk.claim("orders").await.queue;
+    desk.commit([append(queue, b"x")]).await;
+    desk.close().await;
+    let marks = fs::read(folder.beside("-marks")).expect("they are there");
+    // The first two of the three slots that a process writes, one after the other.
+    for written in [0, 32, 64] {
+        let other = Folder::new();
+        copy(&folder.store(), &other.store());
+        fs::write(other.beside("-marks"), &marks[..written]).expect("it can be written");
+        let mut desk = Desk::open(other.store()).await;
+        assert_eq!((desk.opened.ended, desk.numbers(queue).await), (Ended::Cleanly, vec![1]), "{written} bytes");
+        desk.close().await;
     }
 }
 

@@ -59,7 +59,7 @@ impl MarksFile {
         Ok(Self { file, epoch, has_failed: AtomicBool::new(false) })
     }
 
-    /// Writes what a new process says about itself, and waits for the disk.
+    /// Writes what a new process says about itself, and waits for the disk. The commit comes last: without it, the marks count as missing.
     pub(super) fn begin(&self, store: u64, commit: u64) -> io::Result<()> {
         self.put(HEADER, [MAGIC, store, FORMAT])?;
         self.put(OWNER, [std::process::id().into(), self.epoch, 0])?;
@@ -137,10 +137,10 @@ pub(super) struct EarlierMarks {
 }
 
 impl EarlierMarks {
-    /// `None` if there is no such file.
+    /// `None` if there is no such file, or if the process that created it died before it had written who it was.
     pub(super) fn read(path: &Path) -> io::Result<Option<Self>> {
         match std::fs::read(path) {
-            Ok(bytes) => Ok(Some(Self { bytes })),
+            Ok(bytes) => Ok(Some(Self { bytes }).filter(|marks| marks.slot(COMMIT) != Slot::Empty)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }
