@@ -97,6 +97,7 @@ fn a_child_plays_its_role() {
         .expect("a runtime starts");
     runtime.block_on(async {
         match role.to_str() {
+            Some("bounds") => crate::bounds::work(&place).await,
             Some("hold") => crate::lock::hold(&place).await,
             Some("work") => crate::kill::work(&place).await,
             Some("rig") => crate::rig::work(&place).await,
