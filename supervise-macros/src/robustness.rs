@@ -316,6 +316,12 @@ fn a_path_through_a_type_is_not_a_crate() {
 }
 
 #[test]
+fn an_actor_may_have_a_raw_name() {
+    check("", "struct r#type;", actor).unwrap();
+    check("", "impl r#type { #[handler] fn fetch(&mut self) -> Result<(), Missing> { Ok(()) } }", actor).unwrap();
+}
+
+#[test]
 fn supervise_holds() {
     hold(mutated(TABLES), mutated(&["#[actor] struct Parent<T>(T);"]), |arguments, item| {
         crate::supervise::attribute(&arguments, &item)

@@ -20,7 +20,7 @@ pub(super) fn failures(block: &Block) -> TokenStream {
         let none = quote_spanned!(mixed=> type Failures = #krate::Failures<#krate::NoHandlerFails<#actor>>;);
         return derivation(generics, of, actor, none);
     }
-    let failures = format_ident!("FailuresOf{name}", span = mixed.located_at(name.span()));
+    let failures = format_ident!("FailuresOf{}", name, span = mixed.located_at(name.span()));
     let (declared, ty) = if generics.params.is_empty() {
         (quote_spanned!(mixed=> ;), failures.to_token_stream())
     } else {
