@@ -1,6 +1,7 @@
 //! Reads `#[child(..)]` on fields.
 
 mod borrowed;
+mod pattern;
 
 use heck::ToSnakeCase;
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
@@ -302,6 +303,12 @@ fn child(field: &Field, attribute: &Attribute, errors: &mut Errors) -> Option<Ch
         errors.at_span(spans::of(&make), message);
     }
     let (kind, actor) = held?;
+    if let ChildKind::Actor = kind
+        && let Some(message) = pattern::of_another_type(&make, &actor)
+    {
+        errors.at(&field.ty, message);
+        return None;
+    }
     check_factory(&make, &kind, errors)?;
     let (cfgs, arguments) = (attributes::cfgs(&field.attrs), ChildArguments::read(rest, errors));
     let child = Child { cfgs, kind, actor, make, arguments, field: ident };
@@ -416,7 +423,11 @@ fn actor_of(ty: &Type) -> Option<Type> {
 fn pattern_of(actor: &Type) -> Option<&Ident> {
     let Type::Path(path) = bare(actor) else { return None };
     let name = &path.path.segments.last()?.ident;
-    ["Pool", "BackoffSupervisor", "CircuitBreaker"].iter().any(|pattern| name == pattern).then_some(name)
+    is_pattern(name).then_some(name)
+}
+
+fn is_pattern(name: &Ident) -> bool {
+    ["Pool", "BackoffSupervisor", "CircuitBreaker"].iter().any(|pattern| name == pattern)
 }
 
 /// The first type argument.
