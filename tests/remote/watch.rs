@@ -2,12 +2,17 @@
 //!
 //! Rules 26.3, 26.4 and 26.5.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use supervise::remote::memory::{Faults, Network};
-use supervise::{EndReason, HowEnded};
+use supervise::{Context, EndReason, HowEnded, Reply, actor, supervise};
+use tokio::sync::mpsc::UnboundedReceiver;
 
-use crate::fixture::{Bound, Echo, Heard, Place, drain, guard, listener, settle, soon, two};
+use crate::fixture::{
+    Bound, BoundRef, Echo, Heard, Listener, ListenerRef, Place, drain, guard, listener, settle, soon, two,
+};
 
 fn gone(name: &str, how: HowEnded) -> Heard {
     Heard::Gone(name.to_owned(), how)
@@ -206,38 +211,114 @@ async fn rem_29_the_subject_forgets_a_watcher_whose_node_dies() {
     drop((here, cell));
 }
 
-#[tokio::test(start_paused = true)]
-async fn rem_30_two_that_watch_each_other_and_end_are_told_at_most_once_each() {
-    let network = Network::new(1);
-    let (here, there) = two(&network).await;
-    let (one, mut first) = listener(&here, "one");
-    let (other, mut second) = listener(&there, "other");
-    let far = soon(here.node.find::<crate::fixture::Listener>(there.path("other"))).await.unwrap();
-    let near = soon(there.node.find::<crate::fixture::Listener>(here.path("one"))).await.unwrap();
-    one.watch_listener(far).await.unwrap();
-    other.watch_listener(near).await.unwrap();
-    settle().await;
-    one.actor_ref().stop();
-    settle().await;
-    assert_eq!(drain(&mut second), [gone("one", HowEnded::Graceful)]);
-    other.actor_ref().stop();
-    settle().await;
-    assert_eq!(drain(&mut first), [], "it has ended itself");
+/// Two listeners on two nodes, which watch each other, and a guard beside each that watches the other one. All watch over the network.
+struct Mutual {
+    _places: (Place, Place),
+    one: ListenerRef,
+    other: ListenerRef,
+    /// What the listeners hear.
+    heard: [UnboundedReceiver<Heard>; 2],
+    /// What witnesses on the other node hear of each.
+    witnessed: [UnboundedReceiver<Heard>; 2],
 }
 
+impl Mutual {
+    async fn new(network: &Network) -> Self {
+        let (here, there) = two(network).await;
+        let (one, first) = listener(&here, "one");
+        let (other, second) = listener(&there, "other");
+        let far = soon(here.node.find::<Listener>(there.path("other"))).await.unwrap();
+        let near = soon(there.node.find::<Listener>(here.path("one"))).await.unwrap();
+        let (of_one, of_one_heard) = listener(&there, "of-one");
+        let (of_other, of_other_heard) = listener(&here, "of-other");
+        of_one.watch_listener(near.clone()).await.unwrap();
+        of_other.watch_listener(far.clone()).await.unwrap();
+        one.watch_listener(far).await.unwrap();
+        other.watch_listener(near).await.unwrap();
+        settle().await;
+        let (heard, witnessed) = ([first, second], [of_one_heard, of_other_heard]);
+        Self { _places: (here, there), one, other, heard, witnessed }
+    }
+
+    /// What each listener has heard of the other, after the witnesses have heard of both once.
+    async fn told(&mut self) -> [Vec<Heard>; 2] {
+        settle().await;
+        let [of_one, of_other] = &mut self.witnessed;
+        assert_eq!(drain(of_one), [gone("one", HowEnded::Graceful)]);
+        assert_eq!(drain(of_other), [gone("other", HowEnded::Graceful)]);
+        // What is left are the refs of the two witnesses.
+        self.heard.each_mut().map(drain)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn rem_30_of_two_that_watch_each_other_the_one_that_ends_last_is_told_once() {
+    let network = Network::new(1);
+    let mut mutual = Mutual::new(&network).await;
+    mutual.one.actor_ref().stop();
+    settle().await;
+    mutual.other.actor_ref().stop();
+    let [first, second] = mutual.told().await;
+    assert_eq!(second, [gone("one", HowEnded::Graceful)]);
+    assert_eq!(first, [], "it has ended itself");
+}
+
+/// One may have ended when the news of the other arrives, or both may cross.
+#[tokio::test(start_paused = true)]
+async fn rem_30_two_that_watch_each_other_and_end_at_once_are_told_at_most_once_each() {
+    let millis = Duration::from_millis;
+    for seed in 0..40 {
+        let network = Network::new(seed);
+        let mut mutual = Mutual::new(&network).await;
+        network.set_faults(Faults { delay: (millis(1), millis(30)), ..Faults::default() });
+        mutual.one.actor_ref().stop();
+        tokio::time::sleep(millis(seed)).await;
+        mutual.other.actor_ref().stop();
+        let [first, second] = mutual.told().await;
+        assert_eq!(first, [], "seed {seed}: it ended before the other");
+        assert!(second.len() <= 1 && second.iter().all(|heard| *heard == gone("one", HowEnded::Graceful)));
+    }
+}
+
+/// Restarts a child that broke a death pact.
+#[actor]
+#[supervise(on(DeathPact) = Restart)]
+struct Lenient;
+
+#[actor]
+impl Lenient {
+    #[handler]
+    fn bound(&mut self, lives: Arc<AtomicU32>, ctx: &mut Context<Self>) -> Reply<BoundRef> {
+        let make = move || {
+            lives.fetch_add(1, Ordering::SeqCst);
+            Bound
+        };
+        Reply(ctx.spawn("bound", make).expect("it is asked for once"))
+    }
+}
+
+/// Two parents whose tables decide differently about the same failure of their children.
 #[tokio::test(start_paused = true)]
 async fn rem_31_a_death_pact_across_nodes_is_decided_by_the_parents_table() {
     let network = Network::new(1);
     let (here, there) = two(&network).await;
     let echo = there.echo("echo", &here).await;
-    let bound = here.system.spawn("bound", || Bound).unwrap();
-    bound.to(echo.clone()).await.unwrap();
+    let own = here.system.spawn("bound", || Bound).unwrap();
+    let lives = Arc::new(AtomicU32::new(0));
+    let lenient = here.system.spawn("lenient", || Lenient).unwrap();
+    let restarted = lenient.bound(Arc::clone(&lives)).await.unwrap();
+    for bound in [&own, &restarted] {
+        bound.to(echo.clone()).await.unwrap();
+    }
     settle().await;
     network.kill("there:1");
     // The default table stops an actor that broke a death pact.
-    soon(here.system.ended(&bound)).await;
-    let Some(EndReason::Failed(failure)) = bound.actor_ref().end_reason() else { panic!("it failed") };
+    soon(here.system.ended(&own)).await;
+    let Some(EndReason::Failed(failure)) = own.actor_ref().end_reason() else { panic!("it failed") };
     assert_eq!(failure.kind(), supervise::FailureKind::DeathPact);
+    settle().await;
+    assert!(!restarted.actor_ref().has_ended());
+    assert_eq!(lives.load(Ordering::SeqCst), 2, "its parent's table restarts it, once");
     drop(there);
 }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::task::{Context as TaskContext, Waker};
 use std::time::{Duration, Instant};
 
-use super::super::association::{Frame, Packet};
+use super::super::association::{Frame, Greeting, Packet, VERSIONS};
 use super::super::memory::Network;
 use super::super::transport::NodeId;
 use super::super::wire::{Note, WireRef, encode};
@@ -15,7 +15,7 @@ use super::super::{JoinError, Node, NodeBuilder, RegisterError};
 use super::puppet::{MINE, Puppet, Stage};
 use super::{Plain, find, place, settle};
 use crate::actor::ActorSystem;
-use crate::observe::Event;
+use crate::observe::{Event, Interest};
 
 #[tokio::test(start_paused = true)]
 async fn a_node_forgets_peers_that_are_gone() {
@@ -266,6 +266,26 @@ async fn a_flood_of_noise_does_not_hold_up_heartbeats() {
         tokio::task::yield_now().await;
     }
     assert_eq!(node.peers().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn rem_43_a_peer_of_another_version_is_refused_with_the_reason_and_hears_at_most_one_greeting_a_second() {
+    let (system, node, mut puppet) = Puppet::new(|builder| builder).await;
+    settle().await;
+    let mut events = system.events().subscribe_to(Interest::FAILURES);
+    let from = Greeting { versions: (VERSIONS.1 + 1, VERSIONS.1 + 2), ..Puppet::greeting() };
+    for second in 0..30 {
+        for _ in 0..5 {
+            puppet.say(&Packet::Hello { from: from.clone(), mine: MINE });
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let refused: Vec<_> = std::iter::from_fn(|| events.try_recv()).collect();
+        let is_told = |event: &Event| matches!(event, Event::NodeRefused { node, why: "version", .. } if **node == *"puppet@puppet:1");
+        assert!(!refused.is_empty() && refused.iter().all(is_told), "{refused:?}");
+        assert!(node.peers().is_empty());
+        let heard = std::iter::from_fn(|| puppet.sent.try_recv().ok()).count();
+        assert!(heard <= 1, "{heard} packets in the second {second}");
+    }
 }
 
 /// Why associations have ended since the last call.
