@@ -7,6 +7,9 @@ mod fixture;
 mod full;
 mod full_hostile;
 mod limits;
+mod lines;
+#[path = "../conformance/log.rs"]
+mod log;
 mod messages;
 mod names;
 mod refs;

@@ -1,6 +1,8 @@
 //! The lines of the log: `tracing` events under the target `supervise`.
 
 mod dead_letters;
+#[cfg(feature = "remote")]
+mod nodes;
 
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
@@ -11,6 +13,8 @@ use tracing::{Level, debug, enabled, error, info, trace, warn};
 pub(super) use self::dead_letters::{
     dead_letter, dead_letters_missed, dead_letters_pause, quarantined, quiet_dead_letter,
 };
+#[cfg(feature = "remote")]
+pub(super) use self::nodes::node;
 use super::About;
 use super::intervention::Intervention;
 use super::thinned::{FailureGroup, MOST_LINES, OF_FAILURES};

@@ -16,6 +16,8 @@ mod log;
 mod lost_messages;
 #[cfg(not(feature = "tracing"))]
 mod no_log;
+#[cfg(feature = "remote")]
+mod nodes;
 mod recent;
 #[cfg(feature = "spans")]
 pub(crate) mod spans;
@@ -44,6 +46,8 @@ pub(crate) use self::lost_messages::{Keeper, KeptMessage, Split};
 pub use self::lost_messages::{LostMessage, LostMessages};
 #[cfg(not(feature = "tracing"))]
 use self::no_log as log;
+#[cfg(feature = "remote")]
+pub(crate) use self::nodes::NodeLines;
 pub use self::recent::LastFailure;
 use self::recent::{LONGEST, Recent};
 pub(crate) use self::tally::Life;
@@ -408,9 +412,12 @@ impl Observer {
         }
     }
 
-    /// Reports what happened to another node.
+    /// Reports what happened to another node. `line`: how the log reports it.
     #[cfg(feature = "remote")]
-    pub(crate) fn node(&self, event: Event) {
+    pub(crate) fn node(&self, event: Event, line: Option<Line>) {
+        if let Some(line) = line {
+            told(|| log::node(&event, line));
+        }
         if self.events.hears(Interest::FAILURES) {
             self.events.publish(event);
         }

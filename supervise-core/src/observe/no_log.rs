@@ -4,8 +4,12 @@ use std::fmt::Display;
 use std::time::Duration;
 
 use super::About;
+#[cfg(feature = "remote")]
+use super::Event;
 use super::dead_letter::{DeadLetter, GivenUp};
 use super::intervention::Intervention;
+#[cfg(feature = "remote")]
+use super::thinned::Line;
 use super::thinned::{FailureGroup, MissedLetters};
 use crate::base::{ActorPath, Uid};
 use crate::failure::Failure;
@@ -30,6 +34,9 @@ pub(super) fn is_on_for(_: &Note<Failure>) -> bool {
 pub(super) fn note(_: &About<'_>, _: &Note<Failure>, _: &str, _: bool) {}
 
 pub(super) fn intervened(_: &ActorPath, _: Uid, _: Intervention, _: &str) {}
+
+#[cfg(feature = "remote")]
+pub(super) fn node(_: &Event, _: Line) {}
 
 pub(super) fn level_of_line(_: Outcome, _: &About<'_>) -> Option<LogLevel> {
     None

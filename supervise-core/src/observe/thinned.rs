@@ -1,6 +1,6 @@
 //! The choice of the lines that the log gets, if many are alike: the first few in a window, and the number of the others.
 //!
-//! Rules 10.4 and 10.9.
+//! Rules 10.4, 10.9 and 26.13.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -16,6 +16,10 @@ pub(crate) const OF_DEAD_LETTERS: Duration = Duration::from_secs(5 * 60);
 
 /// The window of failures that are alike.
 pub(crate) const OF_FAILURES: Duration = Duration::from_secs(1);
+
+/// The window of lines about other nodes that are of one kind.
+#[cfg(feature = "remote")]
+pub(crate) const OF_NODES: Duration = Duration::from_secs(60);
 
 /// How many kinds of failures are counted at a time. Further ones get all their lines.
 const MOST_KINDS: usize = 64;

@@ -28,7 +28,7 @@ use super::remote_actor::RemoteType;
 use super::transport::{NodeId, Transport};
 use crate::actor::{Actor, ActorSystem, Context, Core, dispatch};
 use crate::base::Uid;
-use crate::observe::Event;
+use crate::observe::{Event, NodeLines};
 
 pub use self::builder::{JoinError, NodeBuilder};
 pub use self::find::{FindError, Finding};
@@ -59,6 +59,7 @@ pub(crate) struct NodeCore {
     soonest: AtomicU64,
     /// The node may forget a peer.
     looks_for_gone: AtomicBool,
+    lines: Mutex<NodeLines>,
     /// Changes with each association, verdict and name.
     news: watch::Sender<u64>,
     left: watch::Sender<bool>,
@@ -186,7 +187,8 @@ impl NodeCore {
     }
 
     pub(super) fn publish(&self, event: Event) {
-        self.system.core().observer().node(event);
+        let line = self.lines.lock().unwrap_or_else(PoisonError::into_inner).count(&event, self.now());
+        self.system.core().observer().node(event, line);
     }
 
     /// Who waits for an association or a name looks again.

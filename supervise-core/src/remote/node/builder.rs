@@ -171,6 +171,7 @@ impl NodeBuilder {
             served,
             exports: Mutex::default(),
             names: Mutex::default(),
+            lines: Mutex::default(),
             nudge: Notify::new(),
             soonest: AtomicU64::new(u64::MAX),
             looks_for_gone: AtomicBool::new(false),
