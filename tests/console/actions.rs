@@ -146,7 +146,9 @@ fn con_22_a_token_counts_only_where_it_belongs() {
         let headers = right.replace("Origin: http://localhost\r\n", instead);
         assert_eq!(act(scene.address, &headers, &body).unwrap(), status, "{instead}");
     }
-    assert!(events.try_recv().is_none(), "something was done");
+    // On a busy machine, a guardian may start only now.
+    let done = std::iter::from_fn(|| events.try_recv()).find(|event| !matches!(event, Event::Started { .. }));
+    assert!(done.is_none(), "{done:?}");
     scene.end();
 }
 
