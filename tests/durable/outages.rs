@@ -117,6 +117,30 @@ fn a_claim_that_takes_too_long_repeats_no_message() {
     });
 }
 
+/// After the attempts that follow an outage, it is tried again by itself.
+#[test]
+fn a_queue_that_cannot_be_claimed_again_does_not_hold_up_the_others() {
+    let (store, world) = (Stumbling::default(), World::default());
+    store.process(async |system| {
+        let [one, two] = ["one", "two"].map(|name| spawn(&system, &world, name));
+        for orders in [&one, &two] {
+            orders.place(order(1)).accepted().await.expect("the store works");
+        }
+        store.script().unclaimable = Some("/user/two");
+        store.script().lost_groups = 1;
+        one.place(order(2)).accepted().await.expect_err("the group is lost");
+        sleep(LONG).await;
+        for number in 3..100 {
+            one.place(order(number)).accepted().await.expect("the store works for this queue");
+            sleep(Duration::from_secs(1)).await;
+        }
+        two.place(order(100)).accepted().await.expect("its messages are stored");
+        store.script().unclaimable = None;
+        sleep(LONG * 10).await;
+        assert_eq!(world.begun()[2..], (3..=100).collect::<Vec<_>>());
+    });
+}
+
 #[test]
 fn queues_that_were_not_durable_when_the_store_failed_do_not_exchange_their_messages() {
     let (store, world) = (Stumbling::default(), World::default());

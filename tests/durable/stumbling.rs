@@ -27,6 +27,8 @@ pub(crate) struct Script {
     pub(crate) lost_claims: u32,
     /// How many of the next claims fail although the store goes on to work. Their queues have no owner.
     pub(crate) late_claims: u32,
+    /// Claims of this queue fail, and the store goes on to work.
+    pub(crate) unclaimable: Option<&'static str>,
     /// Only messages that have left their queue count as handled, as on NATS.
     pub(crate) has_no_marks: bool,
     /// Another process owns all queues.
@@ -179,6 +181,9 @@ impl MessageStore for Stumbling {
                 if let Some(left) = script.late_claims.checked_sub(1) {
                     script.late_claims = left;
                     return Err(StoreError::new(StoreErrorKind::Broken, "the claim took too long"));
+                }
+                if script.unclaimable == Some(queue) {
+                    return Err(StoreError::new(StoreErrorKind::Broken, "this queue cannot be claimed"));
                 }
                 if !script.claimed.insert(queue.to_owned()) {
                     return Err(StoreError::new(StoreErrorKind::Claimed, "the queue has an owner"));

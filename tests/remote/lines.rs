@@ -73,8 +73,7 @@ async fn a_node_of_another_mesh_is_in_the_log_at_most_ten_times_a_minute() {
     }
     let [.., (tenth, 0), (next, quiet)] = &warnings[..11] else { panic!("{warnings:?}") };
     assert!(
-        tenth
-            .contains("(10 such lines within 1 min: further ones in this time are logged at debug level only)")
+        tenth.contains("(10 such lines within 1 min: further ones in this time are logged at debug level only)")
     );
     assert!(
         *quiet > 0 && next.contains(&format!("({quiet} such lines before were logged at debug level only)")),
