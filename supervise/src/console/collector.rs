@@ -128,11 +128,13 @@ pub(super) struct View {
     /// The newest one last.
     pub(super) failures: Vec<(Time, Decision)>,
     /// How many more there were within 15 minutes.
-    pub(super) more_failures: usize,
+    pub(super) more_failures: u64,
     /// The newest one last.
     pub(super) interventions: Vec<(Time, Intervened)>,
     /// Failures that ended an actor, within an hour.
     pub(super) ends: Vec<(Time, Decision)>,
+    /// How many more there were.
+    pub(super) more_ends: u64,
     pub(super) falls: Vec<Fall>,
     pub(super) lost_minutes: Vec<(u64, u64)>,
     /// How many events were missed.
@@ -407,10 +409,11 @@ impl Look<'_> {
             more_cards,
             interventions: history.interventions.iter().cloned().collect(),
             failures: history.failures.range(newest..).cloned().collect(),
-            more_failures: newest,
+            more_failures: newest as u64 + history.other_failures.sum(),
             ends: history.ends.iter().cloned().collect(),
+            more_ends: history.other_ends.sum(),
             falls: history.falls.iter().cloned().collect(),
-            lost_minutes: history.lost_minutes.iter().copied().collect(),
+            lost_minutes: history.lost_minutes.iter().collect(),
             missed: history.missed,
             unfollowed: collector.marks.unfollowed,
             ..View::default()

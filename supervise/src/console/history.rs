@@ -171,21 +171,56 @@ fn note_recent(recent: &mut VecDeque<Time>, now: Time) {
     recent.push_back(now);
 }
 
+/// How many of something happened in each minute. The minutes are numbered since the system began.
+#[derive(Debug, Default)]
+pub(super) struct Minutes(VecDeque<(u64, u64)>);
+
+impl Minutes {
+    /// Counts what happened at a time no earlier than that of the ones before.
+    fn add(&mut self, at: Time, many: u64) {
+        let minute = at.as_secs() / 60;
+        match self.0.back_mut() {
+            Some((last, count)) if *last >= minute => *count += many,
+            _ => self.0.push_back((minute, many)),
+        }
+    }
+
+    /// Forgets the minutes that were over before this time.
+    fn forget(&mut self, before: Time) {
+        let oldest = before.as_secs() / 60;
+        while self.0.front().is_some_and(|minute| minute.0 < oldest) {
+            self.0.pop_front();
+        }
+    }
+
+    pub(super) fn sum(&self) -> u64 {
+        self.0.iter().map(|minute| minute.1).sum()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.0.iter().copied()
+    }
+}
+
 #[derive(Debug, Default)]
 pub(super) struct History {
     /// The newest one last.
     pub(super) failures: VecDeque<(Time, Decision)>,
+    /// The failures of the same time for which there is no room.
+    pub(super) other_failures: Minutes,
     /// The newest one last.
     pub(super) interventions: VecDeque<(Time, Intervened)>,
     /// Failures that ended an actor.
     pub(super) ends: VecDeque<(Time, Decision)>,
+    /// Those of the same time for which there is no room.
+    pub(super) other_ends: Minutes,
     pub(super) falls: VecDeque<Fall>,
     pub(super) lanes: Vec<Lane>,
     pub(super) losing: Vec<Losing>,
     /// The last dead letters of all recipients.
     recent_losses: VecDeque<Time>,
-    /// The number of each minute since the system began, and how many dead letters it had.
-    pub(super) lost_minutes: VecDeque<(u64, u64)>,
+    /// All dead letters.
+    pub(super) lost_minutes: Minutes,
     /// How many events were missed because they came too quickly.
     pub(super) missed: u64,
 }
@@ -197,13 +232,17 @@ impl History {
         self.fall(&decision, now);
         self.mark(&decision, now);
         if matches!(decision.outcome, Outcome::Stopped { .. } | Outcome::LimitReached { .. }) {
-            if self.ends.len() == ENDS {
-                self.ends.pop_front();
+            if self.ends.len() == ENDS
+                && let Some((at, _)) = self.ends.pop_front()
+            {
+                self.other_ends.add(at, 1);
             }
             self.ends.push_back((now, decision.clone()));
         }
-        if self.failures.len() == FAILURES {
-            self.failures.pop_front();
+        if self.failures.len() == FAILURES
+            && let Some((at, _)) = self.failures.pop_front()
+        {
+            self.other_failures.add(at, 1);
         }
         self.failures.push_back((now, decision));
     }
@@ -304,11 +343,7 @@ impl History {
 
     pub(super) fn lost(&mut self, loss: Loss, now: Time) {
         note_recent(&mut self.recent_losses, now);
-        let minute = now.as_secs() / 60;
-        match self.lost_minutes.back_mut() {
-            Some((last, letters)) if *last == minute => *letters += 1,
-            _ => self.lost_minutes.push_back((minute, 1)),
-        }
+        self.lost_minutes.add(now, 1);
         let known = self.losing.iter().position(|losing| losing.recipient == loss.recipient);
         let at = known.unwrap_or_else(|| {
             if self.losing.len() == RECIPIENTS {
@@ -355,6 +390,8 @@ impl History {
         while self.ends.front().is_some_and(|end| now.saturating_sub(end.0) > HOUR) {
             self.ends.pop_front();
         }
+        self.other_failures.forget(now.saturating_sub(KEPT));
+        self.other_ends.forget(now.saturating_sub(HOUR));
         let first = now.saturating_sub(KEPT).as_secs() / SLOT.as_secs();
         for lane in &mut self.lanes {
             while lane.marks.front().is_some_and(|mark| mark.slot < first) {
@@ -367,9 +404,6 @@ impl History {
         let losing = &self.losing;
         let is_missed = |fall: &Fall| losing.iter().any(|losing| losing.recipient == fall.down());
         self.falls.retain(|fall| now.saturating_sub(fall.at) <= HOUR || is_missed(fall));
-        let oldest = (now.saturating_sub(KEPT)).as_secs() / 60;
-        while self.lost_minutes.front().is_some_and(|minute| minute.0 < oldest) {
-            self.lost_minutes.pop_front();
-        }
+        self.lost_minutes.forget(now.saturating_sub(KEPT));
     }
 }

@@ -1,0 +1,35 @@
+//! What is beyond a bound is counted.
+
+use super::*;
+
+fn words(view: &View) -> String {
+    text("shop", view, Duration::ZERO).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// CON-27: thousands of keyed children that fail are counted, although not all of them are kept.
+#[test]
+fn con_27_all_failures_and_ends_are_counted() {
+    let mut collector = Collector::default();
+    for key in 0..1_000 {
+        failed(
+            &mut collector,
+            key / 10,
+            decision(&format!("/user/keys/{key}"), key, Outcome::Stopped { children: 1 }),
+        );
+    }
+    let view = look(&mut collector, 100, &[]);
+    assert_eq!(
+        (view.failures.len() as u64 + view.more_failures, view.ends.len() as u64 + view.more_ends),
+        (1_000, 1_000)
+    );
+    let said = words(&view);
+    assert!(said.contains("And 990 more in the last 15 minutes.") && said.ends_with("And 990 more."), "{said}");
+    // The failures are forgotten after 15 minutes, the ends after an hour.
+    let view = look(&mut collector, 1_100, &[]);
+    assert_eq!(
+        (view.failures.len() as u64 + view.more_failures, view.ends.len() as u64 + view.more_ends),
+        (0, 1_000)
+    );
+    let view = look(&mut collector, 3_800, &[]);
+    assert_eq!(view.ends.len() as u64 + view.more_ends, 0, "{:?}", view.ends);
+}
