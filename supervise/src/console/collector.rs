@@ -101,6 +101,8 @@ pub(super) struct View {
     pub(super) ill: usize,
     /// How many branches are down. Their actors have ended or failed, so not all of them are among those that are not well.
     pub(super) down: usize,
+    /// Whether more may be down, because the console does not remember more of them.
+    pub(super) may_have_more_down: bool,
     /// The paths of the first actors that are not well.
     pub(super) unwell: Vec<String>,
     /// The kinds and subjects of problems that have no card, because their actors have a worse problem or are named in the card of another
@@ -397,6 +399,7 @@ impl Look<'_> {
             actors: way.actors,
             ill,
             down,
+            may_have_more_down: history.may_have_more_falls(now),
             unwell,
             hidden,
             longest,

@@ -215,6 +215,8 @@ pub(super) struct History {
     /// Those of the same time for which there is no room.
     pub(super) other_ends: Minutes,
     pub(super) falls: VecDeque<Fall>,
+    /// The last fall of a branch that was down when there was no more room for it.
+    other_fall: Option<Time>,
     pub(super) lanes: Vec<Lane>,
     pub(super) losing: Vec<Losing>,
     /// The last dead letters of all recipients.
@@ -296,7 +298,8 @@ impl History {
         if self.falls.len() == FALLS {
             // What ended well is forgotten before what is down.
             let first = self.falls.iter().position(|fall| !fall.is_harm());
-            self.falls.remove(first.unwrap_or_default());
+            let gone = self.falls.remove(first.unwrap_or_default());
+            self.other_fall = self.other_fall.max(gone.filter(Fall::is_harm).map(|fall| fall.at));
         }
         let mut fall = Fall {
             origin: decision.child.clone(),
@@ -322,6 +325,11 @@ impl History {
         let is_repaired =
             |fall: &Fall| fall.is_vacant() && find(fall.down()).is_some_and(|key| key != fall.last_key);
         self.falls.retain(|fall| !is_repaired(fall));
+    }
+
+    /// Whether more branches may be down than are known: whether the others were repaired, nobody has looked.
+    pub(super) fn may_have_more_falls(&self, now: Time) -> bool {
+        self.other_fall.is_some_and(|at| now.saturating_sub(at) <= HOUR)
     }
 
     /// The supervisors that failed before this time, if nothing is known of a decision about them.

@@ -184,6 +184,7 @@ pub(super) fn lede(view: &View) -> String {
     let and = if view.ill == 0 { "but" } else { "and" };
     let down = match view.down {
         0 => String::new(),
+        known if view.may_have_more_down => format!(", {and} at least {} branches are down", count(known)),
         1 => format!(", {and} 1 branch is down"),
         more => format!(", {and} {} branches are down", count(more)),
     };

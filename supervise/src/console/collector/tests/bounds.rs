@@ -33,3 +33,24 @@ fn con_27_all_failures_and_ends_are_counted() {
     let view = look(&mut collector, 3_800, &[]);
     assert_eq!(view.ends.len() as u64 + view.more_ends, 0, "{:?}", view.ends);
 }
+
+/// CON-15. Rule 22.4.
+#[test]
+fn con_15_more_branches_may_be_down_than_are_kept() {
+    let mut collector = Collector::default();
+    let limit = Outcome::LimitReached { children: 1 };
+    for key in 0..64 {
+        failed(&mut collector, key, decision(&format!("/user/keys/{key}"), key, limit));
+    }
+    let view = look(&mut collector, 70, &[]);
+    assert!(words(&view).contains(", but 64 branches are down. Branch down: 64 × Actor,"), "{}", words(&view));
+    for key in 64..100 {
+        failed(&mut collector, key, decision(&format!("/user/keys/{key}"), key, limit));
+    }
+    let view = look(&mut collector, 101, &[]);
+    let said = words(&view);
+    assert!(said.contains(", but at least 64 branches are down."), "{said}");
+    // An hour after the last one that is not kept, all that are down are known again.
+    let view = look(&mut collector, 3_640, &[]);
+    assert!(words(&view).contains(", but 60 branches are down."), "{}", words(&view));
+}
