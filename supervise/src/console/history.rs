@@ -23,8 +23,10 @@ const HOUR: Duration = Duration::from_secs(60 * 60);
 /// How many interventions are kept.
 const INTERVENTIONS: usize = 32;
 const RECIPIENTS: usize = 256;
-/// How many kinds of dead letters of one recipient are counted separately, and how many senders.
-const KINDS: usize = 8;
+/// How many kinds of dead letters of one recipient are counted separately, and how many senders. An actor has a bounded number of handlers, but
+/// anybody may send to it.
+const KINDS: usize = 64;
+const SENDERS: usize = 8;
 /// This many dead letters within [`MINUTE`] give a card.
 pub(super) const MANY_LOST: usize = 10;
 const MINUTE: Duration = Duration::from_secs(60);
@@ -126,8 +128,10 @@ pub(super) struct Losing {
     pub(super) reason: DeadLetterReason,
     /// How many of each kind of message.
     kinds: Vec<(&'static str, u64)>,
-    /// How many messages each known sender has sent.
+    /// The senders that sent most, and how many messages each has sent at most.
     senders: Vec<(String, u64)>,
+    /// Whether there were others.
+    pub(super) has_more_senders: bool,
     recent: VecDeque<Time>,
 }
 
@@ -149,14 +153,29 @@ impl Losing {
         senders.sort_by(|a, b| (b.1, &a.0).cmp(&(a.1, &b.0)));
         senders.into_iter().map(|(sender, _)| &**sender).collect()
     }
-}
 
-/// Counts one more of these, if there are not too many different ones.
-fn count<T: PartialEq>(counts: &mut Vec<(T, u64)>, what: T) {
-    match counts.iter().position(|known| known.0 == what) {
-        Some(at) => counts[at].1 += 1,
-        None if counts.len() < KINDS => counts.push((what, 1)),
-        None => {}
+    fn count_kind(&mut self, kind: &'static str) {
+        match self.kinds.iter().position(|known| known.0 == kind) {
+            Some(at) => self.kinds[at].1 += 1,
+            None if self.kinds.len() < KINDS => self.kinds.push((kind, 1)),
+            None => {}
+        }
+    }
+
+    /// If there are too many, a new sender takes the place and the count of the one that sent least. So whoever sends most is known in the end,
+    /// however many others there were before.
+    fn count_sender(&mut self, sender: String) {
+        let known = self.senders.iter().position(|known| known.0 == sender);
+        if known.is_none() && self.senders.len() < SENDERS {
+            return self.senders.push((sender, 1));
+        }
+        let least = || self.senders.iter().enumerate().min_by_key(|(_, (_, sent))| *sent).map(|(at, _)| at);
+        let Some(at) = known.or_else(least) else { return };
+        self.senders[at].1 += 1;
+        if known.is_none() {
+            self.senders[at].0 = sender;
+            self.has_more_senders = true;
+        }
     }
 }
 
@@ -219,6 +238,8 @@ pub(super) struct History {
     other_fall: Option<Time>,
     pub(super) lanes: Vec<Lane>,
     pub(super) losing: Vec<Losing>,
+    /// The dead letters of those recipients for which there is no more room.
+    pub(super) other_losses: Minutes,
     /// The last dead letters of all recipients.
     recent_losses: VecDeque<Time>,
     /// All dead letters.
@@ -356,8 +377,8 @@ impl History {
         let at = known.unwrap_or_else(|| {
             if self.losing.len() == RECIPIENTS {
                 let quietest = self.losing.iter().enumerate().min_by_key(|(_, losing)| losing.last);
-                let quietest = quietest.map_or(0, |(at, _)| at);
-                self.losing.swap_remove(quietest);
+                let quietest = self.losing.swap_remove(quietest.map_or(0, |(at, _)| at));
+                self.other_losses.add(quietest.last, quietest.letters);
             }
             self.losing.push(Losing {
                 recipient: loss.recipient,
@@ -367,6 +388,7 @@ impl History {
                 reason: loss.reason,
                 kinds: Vec::new(),
                 senders: Vec::new(),
+                has_more_senders: false,
                 recent: VecDeque::new(),
             });
             self.losing.len() - 1
@@ -375,9 +397,9 @@ impl History {
         losing.letters += 1;
         (losing.last, losing.reason) = (now, loss.reason);
         note_recent(&mut losing.recent, now);
-        count(&mut losing.kinds, loss.message);
+        losing.count_kind(loss.message);
         if let Some(sender) = loss.sender {
-            count(&mut losing.senders, sender);
+            losing.count_sender(sender);
         }
     }
 
@@ -408,6 +430,7 @@ impl History {
         }
         self.lanes.retain(|lane| !lane.marks.is_empty());
         self.losing.retain(|losing| !old(losing.last));
+        self.other_losses.forget(now.saturating_sub(KEPT));
         // A branch is not well again because time has passed. As long as somebody sends to it, it is missed.
         let losing = &self.losing;
         let is_missed = |fall: &Fall| losing.iter().any(|losing| losing.recipient == fall.down());

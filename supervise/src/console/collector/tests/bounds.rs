@@ -54,3 +54,44 @@ fn con_15_more_branches_may_be_down_than_are_kept() {
     let view = look(&mut collector, 3_640, &[]);
     assert!(words(&view).contains(", but 60 branches are down."), "{}", words(&view));
 }
+
+/// CON-06. Rule 22.4.
+#[test]
+fn con_06_the_messages_of_recipients_that_are_not_kept_are_counted() {
+    let mut collector = Collector::default();
+    for n in 0..20_000 {
+        lose(&mut collector, Duration::from_millis(n), &format!("/user/keys/{}", n / 20), "Track");
+    }
+    let said = words(&look(&mut collector, 20, &[]));
+    let others = "5 120 dead letters to 256 recipients, mostly `Track`: the recipient has ended. Sent by /user/till. Before \
+                  that, other recipients lost 14 880.";
+    assert!(said.contains(others), "{said}");
+    // After 15 minutes they are forgotten.
+    (0..256).for_each(|n| lose(&mut collector, secs(1_000), &format!("/user/keys/{n}"), "Track"));
+    let said = words(&look(&mut collector, 1_001, &[]));
+    assert!(said.contains("256 dead letters to 256 recipients.") && !said.contains("Before that"), "{said}");
+}
+
+/// CON-06: the card names what is lost most and who sends most, also if many others came before.
+#[test]
+fn con_06_the_kind_and_the_sender_of_most_messages_are_named() {
+    const FEW: [&str; 12] = ["A", "B", "C", "D", "E", "F", "G", "H", "I", "J", "K", "L"];
+    let mut collector = Collector::default();
+    let mut lost = |sender: String, message| {
+        let loss = Loss {
+            recipient: "/user/ledger".to_owned(),
+            sender: Some(sender),
+            message,
+            reason: DeadLetterReason::Stopped,
+        };
+        collector.happened(Happening::Lost(loss), secs(1));
+    };
+    for message in FEW {
+        lost(format!("/user/keys/{message}"), message);
+    }
+    (0..988).for_each(|_| lost("/user/till".to_owned(), "Track"));
+    let view = look(&mut collector, 2, &[]);
+    let says = &view.cards[0].says;
+    assert!(says.starts_with("1 000 dead letters, 98 % `Track`"), "{says}");
+    assert!(says.contains("Sent by /user/till, ") && says.ends_with(" and at least 6 more."), "{says}");
+}
