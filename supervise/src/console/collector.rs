@@ -166,6 +166,7 @@ impl Collector {
                 self.history.failed(decision.clone(), now);
                 self.failures.note(decision, now);
             }
+            Happening::GaveUp(given_up) => self.history.gave_up(given_up, now),
             Happening::Lost(loss) => self.history.lost(loss, now),
             Happening::Intervened(intervened) => self.history.intervened(intervened, now),
             Happening::Missed(missed) => self.history.missed += missed,

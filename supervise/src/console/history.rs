@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use supervise_core::{DeadLetterReason, During, Outcome};
 
-use super::sight::{Decision, Intervened, Loss, Time};
+use super::sight::{Decision, GivenUp, Intervened, Loss, Time};
 
 /// How far back the history goes.
 pub(super) const KEPT: Duration = Duration::from_secs(15 * 60);
@@ -48,6 +48,8 @@ pub(super) struct Fall {
     pub(super) during: Option<During>,
     /// The rule of the last decision.
     pub(super) rule: Option<&'static str>,
+    /// Whether a pool or a backoff supervisor stopped because its last child failed. It is the only one that passed the failure on.
+    pub(super) gave_up: bool,
     /// The last outcome, and the supervisor that decided. `None` while the failure of the last supervisor is
     /// undecided.
     pub(super) end: Option<(Outcome, String)>,
@@ -316,12 +318,7 @@ impl History {
         if !goes_up && !at_limit {
             return;
         }
-        if self.falls.len() == FALLS {
-            // What ended well is forgotten before what is down.
-            let first = self.falls.iter().position(|fall| !fall.is_harm());
-            let gone = self.falls.remove(first.unwrap_or_default());
-            self.other_fall = self.other_fall.max(gone.filter(Fall::is_harm).map(|fall| fall.at));
-        }
+        self.make_room();
         let mut fall = Fall {
             origin: decision.child.clone(),
             origin_key: decision.key,
@@ -331,6 +328,7 @@ impl History {
             text: decision.text.clone(),
             during: decision.during,
             rule: decision.rule,
+            gave_up: false,
             end: (!goes_up).then(|| (decision.outcome, decision.supervisor.clone())),
             used: decision.used.filter(|_| at_limit),
             at: now,
@@ -339,6 +337,38 @@ impl History {
             fall.pass(decision);
         }
         self.falls.push_back(fall);
+    }
+
+    fn make_room(&mut self) {
+        if self.falls.len() == FALLS {
+            // What ended well is forgotten before what is down.
+            let first = self.falls.iter().position(|fall| !fall.is_harm());
+            let gone = self.falls.remove(first.unwrap_or_default());
+            self.other_fall = self.other_fall.max(gone.filter(Fall::is_harm).map(|fall| fall.at));
+        }
+    }
+
+    /// A pool or a backoff supervisor is down, and with it the places of its children.
+    pub(super) fn gave_up(&mut self, GivenUp { key, actor, actor_type }: GivenUp, now: Time) {
+        let is_below = |fall: &Fall| fall.down().strip_prefix(&*actor).is_some_and(|rest| rest.starts_with('/'));
+        self.falls.retain(|fall| !is_below(fall));
+        self.make_room();
+        let failed = self.failures.iter().rev().find(|(_, decision)| decision.supervisor == actor);
+        let last = failed.map(|(_, decision)| decision);
+        self.falls.push_back(Fall {
+            origin: last.map_or_else(|| actor.clone(), |last| last.child.clone()),
+            origin_key: last.map_or(key, |last| last.key),
+            last_key: key,
+            down_type: actor_type,
+            text: last.map_or_else(String::new, |last| last.text.clone()),
+            during: last.and_then(|last| last.during),
+            rule: last.and_then(|last| last.rule),
+            gave_up: true,
+            end: Some((Outcome::Stopped { children: 1 }, actor.clone())),
+            used: None,
+            at: now,
+            passed: vec![actor],
+        });
     }
 
     /// Forgets the branches in whose place another actor runs. `find` gives the key of the actor at a path.

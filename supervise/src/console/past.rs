@@ -32,6 +32,7 @@ pub(super) fn down(falls: &VecDeque<Fall>) -> Vec<Card> {
 
 fn subject(fall: &Fall) -> String {
     let end = match fall.end {
+        _ if fall.gave_up => "gave up",
         Some((Outcome::LimitReached { .. }, _)) => "limit",
         Some((Outcome::Stopped { .. }, _)) => "stopped",
         Some(_) => "escalated",
@@ -67,7 +68,11 @@ pub(super) fn fallen(fall: &Fall) -> Card {
         format!("{who} failed in `{during}`. ")
     });
     let rule = fall.rule.map_or_else(String::new, |rule| format!(", rule `{rule}`"));
-    let says = format!("{failed}{way}{end}{rule}.");
+    let says = if fall.gave_up {
+        format!("{failed}No other actor took the place of its last child, so it stopped.")
+    } else {
+        format!("{failed}{way}{end}{rule}.")
+    };
     Card {
         kind: Kind::BranchDown,
         actors: 1,
