@@ -101,3 +101,34 @@ async fn con_15_a_pool_without_a_worker_is_down(system: &TestSystem) {
         "{text}"
     );
 }
+
+/// Each life of the child is a new actor, so none of them is in a restart loop by itself.
+#[supervise::test]
+async fn con_13_a_place_whose_actors_fail_again_and_again_is_in_a_restart_loop(system: &TestSystem) {
+    system.allow_failures();
+    system.allow_dead_letters();
+    let clerk = BackoffSupervisor::on_failure("clerk", || Clerk, delays()).props();
+    let clerk = system.spawn_with("office", clerk).unwrap();
+    let mut watch = Console::of(system).by_hand();
+    let fails = async |watch: &mut Watch, wait| {
+        clerk.stamp().tell().unwrap();
+        look(system, watch, wait).await;
+    };
+    fails(&mut watch, 3).await;
+    fails(&mut watch, 5).await;
+    assert!(!watch.text().contains("Restart loop"), "{}", watch.text());
+    fails(&mut watch, 1).await;
+    let text = words(&watch);
+    let says = "Restart loop: /user/office/clerk Clerk Failed 3 times within 8 s, the last time in `stamp`. Each time it was \
+                ended, and another actor took its place. /user/office decides, rule `default`: stopped. The last one was 0 \
+                ms ago.";
+    assert!(text.contains(says), "{text}");
+    look(system, &mut watch, 8).await;
+    // At the longest delay there are fewer than three failures in a minute, and it is still the same loop.
+    for _ in 0..4 {
+        fails(&mut watch, 45).await;
+    }
+    assert!(words(&watch).contains("Restart loop: /user/office/clerk Clerk Failed 7 times"), "{}", watch.text());
+    look(system, &mut watch, 150).await;
+    assert!(!watch.text().contains("Restart loop"), "it is calm\n{}", watch.text());
+}

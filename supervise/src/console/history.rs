@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use supervise_core::{DeadLetterReason, During, Outcome};
 
+use super::places::Places;
 use super::sight::{Decision, GivenUp, Intervened, Loss, Time};
 
 /// How far back the history goes.
@@ -238,6 +239,7 @@ pub(super) struct History {
     pub(super) falls: VecDeque<Fall>,
     /// The last fall of a branch that was down when there was no more room for it.
     other_fall: Option<Time>,
+    pub(super) places: Places,
     pub(super) lanes: Vec<Lane>,
     pub(super) losing: Vec<Losing>,
     /// The dead letters of those recipients for which there is no more room.
@@ -255,6 +257,7 @@ impl History {
         // Whoever fails in a place has taken it.
         self.forget_repaired(|path| (path == decision.child).then_some(decision.key));
         self.fall(&decision, now);
+        self.places.note(&decision, now);
         self.mark(&decision, now);
         if matches!(decision.outcome, Outcome::Stopped { .. } | Outcome::LimitReached { .. }) {
             if self.ends.len() == ENDS
@@ -352,6 +355,7 @@ impl History {
     pub(super) fn gave_up(&mut self, GivenUp { key, actor, actor_type }: GivenUp, now: Time) {
         let is_below = |fall: &Fall| fall.down().strip_prefix(&*actor).is_some_and(|rest| rest.starts_with('/'));
         self.falls.retain(|fall| !is_below(fall));
+        self.places.forget_below(&actor);
         self.make_room();
         let failed = self.failures.iter().rev().find(|(_, decision)| decision.supervisor == actor);
         let last = failed.map(|(_, decision)| decision);
@@ -459,6 +463,7 @@ impl History {
             }
         }
         self.lanes.retain(|lane| !lane.marks.is_empty());
+        self.places.forget(now);
         self.losing.retain(|losing| !old(losing.last));
         self.other_losses.forget(now.saturating_sub(KEPT));
         // A branch is not well again because time has passed. As long as somebody sends to it, it is missed.
