@@ -205,6 +205,7 @@ impl<'a> Sight<'a> {
 #[derive(Debug, Clone)]
 pub(super) enum Happening {
     Failed(Decision),
+    GaveUp(GivenUp),
     Lost(Loss),
     Intervened(Intervened),
     /// This many events were missed.
@@ -227,6 +228,14 @@ pub(super) struct Decision {
     pub(super) attempt: u32,
     /// How much of the limit is used after it.
     pub(super) used: Option<(u32, u32)>,
+}
+
+/// A pool or a backoff supervisor that stops, because a failure ended its last child.
+#[derive(Debug, Clone)]
+pub(super) struct GivenUp {
+    pub(super) key: u64,
+    pub(super) actor: String,
+    pub(super) actor_type: &'static str,
 }
 
 /// A dead letter.
@@ -278,6 +287,9 @@ impl Happening {
                 attempt: *attempt,
                 used: standing.map(|standing| (standing.used, standing.of)),
             }),
+            Event::GaveUp { actor, actor_type, uid, .. } => {
+                Self::GaveUp(GivenUp { key: (*uid).into(), actor: actor.local().to_owned(), actor_type })
+            }
             Event::DeadLetter(letter) => Self::Lost(Loss {
                 recipient: letter.recipient.local().to_owned(),
                 sender: letter.sender.as_ref().map(|sender| sender.local().to_owned()),

@@ -19,6 +19,22 @@ pub enum Event {
         /// The actor.
         actor: ActorPath,
     },
+    /// A [pool](crate::pattern::Pool) or a [backoff supervisor](crate::pattern::BackoffSupervisor) stops, because a failure ended its last
+    /// child and no other one takes its place (rules
+    /// [13.4](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-13.4),
+    /// [13.5](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-13.5) and
+    /// [13.8](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-13.8)).
+    #[non_exhaustive]
+    GaveUp {
+        /// The pool or the backoff supervisor.
+        actor: ActorPath,
+        /// The name of its type.
+        actor_type: &'static str,
+        /// Its incarnation.
+        uid: Uid,
+        /// The failure that ended its child.
+        failure: Failure,
+    },
     /// A supervisor decided about a failed child. This event occurs once for each failure
     /// (rule [10.2](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-10.2)).
     #[non_exhaustive]

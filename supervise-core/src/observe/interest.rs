@@ -65,6 +65,7 @@ impl Interest {
         Some(match event {
             Event::Decided { .. }
             | Event::Intervened { .. }
+            | Event::GaveUp { .. }
             | Event::LimitReached { .. }
             | Event::DeciderFailed { .. }
             | Event::ReportDeferred { .. }

@@ -201,6 +201,16 @@ pub(super) fn pool_is_empty(pool: &ActorPath, failure: Option<&Failure>) {
     }
 }
 
+pub(super) fn child_is_given_up(supervisor: &ActorPath, failure: &Failure) {
+    error!(
+        target: TARGET,
+        actor = %supervisor,
+        "the child of the backoff supervisor {} was given up, so the supervisor stops: {}",
+        supervisor.name(),
+        text_of(failure)
+    );
+}
+
 pub(super) fn shutdown_begins(reason: &dyn Display) {
     info!(target: TARGET, "coordinated shutdown: {}", one_line(reason).unwrap_or_default());
 }

@@ -412,6 +412,13 @@ impl Observer {
         }
     }
 
+    /// Tells the subscribers that a pool or a backoff supervisor stops because a failure ended its last child.
+    pub(crate) fn gave_up(&self, actor: ActorPath, actor_type: &'static str, uid: Uid, failure: &Failure) {
+        if self.events.hears(Interest::FAILURES) {
+            self.events.publish(Event::GaveUp { actor, actor_type, uid, failure: failure.clone() });
+        }
+    }
+
     /// Reports what happened to another node. `line`: how the log reports it.
     #[cfg(feature = "remote")]
     pub(crate) fn node(&self, event: Event, line: Option<Line>) {
@@ -504,6 +511,11 @@ pub(crate) fn second_signal(signal: &str) {
 /// Reports that a pool stops because its last worker has ended, for this failure if there is one.
 pub(crate) fn pool_is_empty(pool: &ActorPath, failure: Option<&Failure>) {
     told(|| log::pool_is_empty(pool, failure));
+}
+
+/// Reports that a backoff supervisor stops because it does not replace its child, which failed.
+pub(crate) fn child_is_given_up(supervisor: &ActorPath, failure: &Failure) {
+    told(|| log::child_is_given_up(supervisor, failure));
 }
 
 /// Reports that the coordinated shutdown begins.

@@ -75,6 +75,8 @@ pub(super) fn second_signal(_: &str) {}
 
 pub(super) fn pool_is_empty(_: &ActorPath, _: Option<&Failure>) {}
 
+pub(super) fn child_is_given_up(_: &ActorPath, _: &Failure) {}
+
 pub(super) fn shutdown_begins(_: &dyn Display) {}
 
 pub(super) fn shutdown_task_failed(_: &str, _: &str, _: &Failure) {}

@@ -35,7 +35,7 @@ use tokio::task::AbortHandle;
 use super::pass_on::{lost_without_room, pass_on, to_dead_letters};
 use super::stand_in::{BackoffSupervisorRef, StandInRef};
 use super::template::{Blueprint, SharedFactory, Template};
-use super::{BlueprintUnder, Decider, decider, system_time};
+use super::{BlueprintUnder, Decider, decider, gave_up, system_time};
 use crate::actor::{
     Actor, ActorRef, AllHandlersStandInOneImplBlock, AskError, Context, DeciderTable, DecidesAll, DefaultTable,
     EndReason, EscalationsDecidedBy, FailsByItself, Failures, NeverFails, Props, RefOf, Ruled, SpawnError,
@@ -44,6 +44,7 @@ use crate::actor::{
 use crate::base::UserValue;
 use crate::failure::Failure;
 use crate::mailbox::MailboxKind;
+use crate::observe;
 use crate::supervision::{
     Attempt, Backoff, BackoffCount, ChildInfo, Directive, Growth, Limit, Permit, Reset, RestartStatistics,
     Strategy, Time, default_decider,
@@ -463,6 +464,11 @@ impl<C: Actor> BackoffSupervisor<C> {
             // If its child ended because of a failure, this failure is also the reason of its own end
             // (rule 8.8).
             if let Some(failure) = reason.failure() {
+                // After its final message nobody wants another child.
+                if !self.is_final {
+                    observe::child_is_given_up(&ctx.path(), failure);
+                    gave_up(ctx, failure);
+                }
                 let reason = if again { EndReason::LimitReached(failure.clone()) } else { reason };
                 ctx.me().actor_ref().core().ends_because(reason);
             }

@@ -103,6 +103,13 @@ fn partial_decider(decide: impl Fn(&Failure) -> Option<Directive> + Send + Sync 
     decider(move |failure, _| Ok((decide(failure).unwrap_or_else(|| default_decider(failure)), None)))
 }
 
+/// Tells the subscribers that this pattern stops because a failure ended its last child.
+fn gave_up<A: Actor>(ctx: &Context<A>, failure: &Failure) {
+    let me = ctx.me();
+    let core = me.actor_ref().core();
+    core.system.observer().gave_up(ctx.path(), core.description().type_name(), core.uid, failure);
+}
+
 /// The time that limits and delays use.
 fn system_time<A: Actor>(ctx: &Context<A>) -> Time {
     ctx.me().actor_ref().core().system.now()

@@ -30,7 +30,7 @@ use super::pass_on::{lost_without_room, pass_on, to_dead_letters};
 use super::routing::{CopyOf, ForEachWorker, Routing, weight};
 use super::stand_in::StandInRef;
 use super::template::{Blueprint, SharedFactory, Template};
-use super::{Decider, system_time};
+use super::{Decider, gave_up, system_time};
 use crate::actor::{
     Actor, ActorRef, AllHandlersStandInOneImplBlock, AskError, Context, DecidedBy, DeciderTable, DecidesAll,
     DecidesPool, EscalationsDecidedBy, Failures, RefOf, Request, Ruled, SpawnError, Supervisor, Terminated, Visit,
@@ -441,6 +441,9 @@ impl<C: Actor> Actor for Pool<C> {
         if self.workers.is_empty() {
             let reason = gone.reason();
             observe::pool_is_empty(&ctx.path(), reason.failure());
+            if let Some(failure) = reason.failure() {
+                gave_up(ctx, failure);
+            }
             ctx.stop_self();
         }
         Ok(())

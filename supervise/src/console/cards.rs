@@ -292,6 +292,7 @@ impl Hand {
         }
         leave_roots(&mut cards, Kind::SlowStart);
         leave_roots(&mut cards, Kind::SlowEnd);
+        cards.extend(history.places.cards(now));
         cards.extend(down(&history.falls));
         cards.extend(lost(history, now));
         cards.extend(threads);

@@ -101,6 +101,8 @@ pub(super) struct View {
     pub(super) ill: usize,
     /// How many branches are down. Their actors have ended or failed, so not all of them are among those that are not well.
     pub(super) down: usize,
+    /// Whether more may be down, because the console does not remember more of them.
+    pub(super) may_have_more_down: bool,
     /// The paths of the first actors that are not well.
     pub(super) unwell: Vec<String>,
     /// The kinds and subjects of problems that have no card, because their actors have a worse problem or are named in the card of another
@@ -128,11 +130,13 @@ pub(super) struct View {
     /// The newest one last.
     pub(super) failures: Vec<(Time, Decision)>,
     /// How many more there were within 15 minutes.
-    pub(super) more_failures: usize,
+    pub(super) more_failures: u64,
     /// The newest one last.
     pub(super) interventions: Vec<(Time, Intervened)>,
     /// Failures that ended an actor, within an hour.
     pub(super) ends: Vec<(Time, Decision)>,
+    /// How many more there were.
+    pub(super) more_ends: u64,
     pub(super) falls: Vec<Fall>,
     pub(super) lost_minutes: Vec<(u64, u64)>,
     /// How many events were missed.
@@ -162,6 +166,7 @@ impl Collector {
                 self.history.failed(decision.clone(), now);
                 self.failures.note(decision, now);
             }
+            Happening::GaveUp(given_up) => self.history.gave_up(given_up, now),
             Happening::Lost(loss) => self.history.lost(loss, now),
             Happening::Intervened(intervened) => self.history.intervened(intervened, now),
             Happening::Missed(missed) => self.history.missed += missed,
@@ -395,6 +400,7 @@ impl Look<'_> {
             actors: way.actors,
             ill,
             down,
+            may_have_more_down: history.may_have_more_falls(now),
             unwell,
             hidden,
             longest,
@@ -407,10 +413,11 @@ impl Look<'_> {
             more_cards,
             interventions: history.interventions.iter().cloned().collect(),
             failures: history.failures.range(newest..).cloned().collect(),
-            more_failures: newest,
+            more_failures: newest as u64 + history.other_failures.sum(),
             ends: history.ends.iter().cloned().collect(),
+            more_ends: history.other_ends.sum(),
             falls: history.falls.iter().cloned().collect(),
-            lost_minutes: history.lost_minutes.iter().copied().collect(),
+            lost_minutes: history.lost_minutes.iter().collect(),
             missed: history.missed,
             unfollowed: collector.marks.unfollowed,
             ..View::default()

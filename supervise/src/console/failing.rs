@@ -11,9 +11,9 @@ use super::sight::{Budget, Counts, Decision, Sight, Time, is_near};
 const MOST: usize = 4_096;
 /// This many failures within [`QUICKLY`] are a loop.
 pub(super) const LOOP: usize = 3;
-const QUICKLY: Duration = Duration::from_secs(60);
+pub(super) const QUICKLY: Duration = Duration::from_secs(60);
 /// After this long without a failure, the count begins again.
-const CALM: Duration = Duration::from_secs(10 * 60);
+pub(super) const CALM: Duration = Duration::from_secs(10 * 60);
 
 /// The failures of one actor.
 #[derive(Debug)]

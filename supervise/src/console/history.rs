@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use supervise_core::{DeadLetterReason, During, Outcome};
 
-use super::sight::{Decision, Intervened, Loss, Time};
+use super::places::Places;
+use super::sight::{Decision, GivenUp, Intervened, Loss, Time};
 
 /// How far back the history goes.
 pub(super) const KEPT: Duration = Duration::from_secs(15 * 60);
@@ -23,8 +24,10 @@ const HOUR: Duration = Duration::from_secs(60 * 60);
 /// How many interventions are kept.
 const INTERVENTIONS: usize = 32;
 const RECIPIENTS: usize = 256;
-/// How many kinds of dead letters of one recipient are counted separately, and how many senders.
-const KINDS: usize = 8;
+/// How many kinds of dead letters of one recipient are counted separately, and how many senders. An actor has a bounded number of handlers, but
+/// anybody may send to it.
+const KINDS: usize = 64;
+const SENDERS: usize = 8;
 /// This many dead letters within [`MINUTE`] give a card.
 pub(super) const MANY_LOST: usize = 10;
 const MINUTE: Duration = Duration::from_secs(60);
@@ -46,6 +49,8 @@ pub(super) struct Fall {
     pub(super) during: Option<During>,
     /// The rule of the last decision.
     pub(super) rule: Option<&'static str>,
+    /// Whether a pool or a backoff supervisor stopped because its last child failed. It is the only one that passed the failure on.
+    pub(super) gave_up: bool,
     /// The last outcome, and the supervisor that decided. `None` while the failure of the last supervisor is
     /// undecided.
     pub(super) end: Option<(Outcome, String)>,
@@ -126,8 +131,10 @@ pub(super) struct Losing {
     pub(super) reason: DeadLetterReason,
     /// How many of each kind of message.
     kinds: Vec<(&'static str, u64)>,
-    /// How many messages each known sender has sent.
+    /// The senders that sent most, and how many messages each has sent at most.
     senders: Vec<(String, u64)>,
+    /// Whether there were others.
+    pub(super) has_more_senders: bool,
     recent: VecDeque<Time>,
 }
 
@@ -149,14 +156,29 @@ impl Losing {
         senders.sort_by(|a, b| (b.1, &a.0).cmp(&(a.1, &b.0)));
         senders.into_iter().map(|(sender, _)| &**sender).collect()
     }
-}
 
-/// Counts one more of these, if there are not too many different ones.
-fn count<T: PartialEq>(counts: &mut Vec<(T, u64)>, what: T) {
-    match counts.iter().position(|known| known.0 == what) {
-        Some(at) => counts[at].1 += 1,
-        None if counts.len() < KINDS => counts.push((what, 1)),
-        None => {}
+    fn count_kind(&mut self, kind: &'static str) {
+        match self.kinds.iter().position(|known| known.0 == kind) {
+            Some(at) => self.kinds[at].1 += 1,
+            None if self.kinds.len() < KINDS => self.kinds.push((kind, 1)),
+            None => {}
+        }
+    }
+
+    /// If there are too many, a new sender takes the place and the count of the one that sent least. So whoever sends most is known in the end,
+    /// however many others there were before.
+    fn count_sender(&mut self, sender: String) {
+        let known = self.senders.iter().position(|known| known.0 == sender);
+        if known.is_none() && self.senders.len() < SENDERS {
+            return self.senders.push((sender, 1));
+        }
+        let least = || self.senders.iter().enumerate().min_by_key(|(_, (_, sent))| *sent).map(|(at, _)| at);
+        let Some(at) = known.or_else(least) else { return };
+        self.senders[at].1 += 1;
+        if known.is_none() {
+            self.senders[at].0 = sender;
+            self.has_more_senders = true;
+        }
     }
 }
 
@@ -171,21 +193,61 @@ fn note_recent(recent: &mut VecDeque<Time>, now: Time) {
     recent.push_back(now);
 }
 
+/// How many of something happened in each minute. The minutes are numbered since the system began.
+#[derive(Debug, Default)]
+pub(super) struct Minutes(VecDeque<(u64, u64)>);
+
+impl Minutes {
+    /// Counts what happened at a time no earlier than that of the ones before.
+    fn add(&mut self, at: Time, many: u64) {
+        let minute = at.as_secs() / 60;
+        match self.0.back_mut() {
+            Some((last, count)) if *last >= minute => *count += many,
+            _ => self.0.push_back((minute, many)),
+        }
+    }
+
+    /// Forgets the minutes that were over before this time.
+    fn forget(&mut self, before: Time) {
+        let oldest = before.as_secs() / 60;
+        while self.0.front().is_some_and(|minute| minute.0 < oldest) {
+            self.0.pop_front();
+        }
+    }
+
+    pub(super) fn sum(&self) -> u64 {
+        self.0.iter().map(|minute| minute.1).sum()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.0.iter().copied()
+    }
+}
+
 #[derive(Debug, Default)]
 pub(super) struct History {
     /// The newest one last.
     pub(super) failures: VecDeque<(Time, Decision)>,
+    /// The failures of the same time for which there is no room.
+    pub(super) other_failures: Minutes,
     /// The newest one last.
     pub(super) interventions: VecDeque<(Time, Intervened)>,
     /// Failures that ended an actor.
     pub(super) ends: VecDeque<(Time, Decision)>,
+    /// Those of the same time for which there is no room.
+    pub(super) other_ends: Minutes,
     pub(super) falls: VecDeque<Fall>,
+    /// The last fall of a branch that was down when there was no more room for it.
+    other_fall: Option<Time>,
+    pub(super) places: Places,
     pub(super) lanes: Vec<Lane>,
     pub(super) losing: Vec<Losing>,
+    /// The dead letters of those recipients for which there is no more room.
+    pub(super) other_losses: Minutes,
     /// The last dead letters of all recipients.
     recent_losses: VecDeque<Time>,
-    /// The number of each minute since the system began, and how many dead letters it had.
-    pub(super) lost_minutes: VecDeque<(u64, u64)>,
+    /// All dead letters.
+    pub(super) lost_minutes: Minutes,
     /// How many events were missed because they came too quickly.
     pub(super) missed: u64,
 }
@@ -195,15 +257,20 @@ impl History {
         // Whoever fails in a place has taken it.
         self.forget_repaired(|path| (path == decision.child).then_some(decision.key));
         self.fall(&decision, now);
+        self.places.note(&decision, now);
         self.mark(&decision, now);
         if matches!(decision.outcome, Outcome::Stopped { .. } | Outcome::LimitReached { .. }) {
-            if self.ends.len() == ENDS {
-                self.ends.pop_front();
+            if self.ends.len() == ENDS
+                && let Some((at, _)) = self.ends.pop_front()
+            {
+                self.other_ends.add(at, 1);
             }
             self.ends.push_back((now, decision.clone()));
         }
-        if self.failures.len() == FAILURES {
-            self.failures.pop_front();
+        if self.failures.len() == FAILURES
+            && let Some((at, _)) = self.failures.pop_front()
+        {
+            self.other_failures.add(at, 1);
         }
         self.failures.push_back((now, decision));
     }
@@ -254,11 +321,7 @@ impl History {
         if !goes_up && !at_limit {
             return;
         }
-        if self.falls.len() == FALLS {
-            // What ended well is forgotten before what is down.
-            let first = self.falls.iter().position(|fall| !fall.is_harm());
-            self.falls.remove(first.unwrap_or_default());
-        }
+        self.make_room();
         let mut fall = Fall {
             origin: decision.child.clone(),
             origin_key: decision.key,
@@ -268,6 +331,7 @@ impl History {
             text: decision.text.clone(),
             during: decision.during,
             rule: decision.rule,
+            gave_up: false,
             end: (!goes_up).then(|| (decision.outcome, decision.supervisor.clone())),
             used: decision.used.filter(|_| at_limit),
             at: now,
@@ -278,11 +342,49 @@ impl History {
         self.falls.push_back(fall);
     }
 
+    fn make_room(&mut self) {
+        if self.falls.len() == FALLS {
+            // What ended well is forgotten before what is down.
+            let first = self.falls.iter().position(|fall| !fall.is_harm());
+            let gone = self.falls.remove(first.unwrap_or_default());
+            self.other_fall = self.other_fall.max(gone.filter(Fall::is_harm).map(|fall| fall.at));
+        }
+    }
+
+    /// A pool or a backoff supervisor is down, and with it the places of its children.
+    pub(super) fn gave_up(&mut self, GivenUp { key, actor, actor_type }: GivenUp, now: Time) {
+        let is_below = |fall: &Fall| fall.down().strip_prefix(&*actor).is_some_and(|rest| rest.starts_with('/'));
+        self.falls.retain(|fall| !is_below(fall));
+        self.places.forget_below(&actor);
+        self.make_room();
+        let failed = self.failures.iter().rev().find(|(_, decision)| decision.supervisor == actor);
+        let last = failed.map(|(_, decision)| decision);
+        self.falls.push_back(Fall {
+            origin: last.map_or_else(|| actor.clone(), |last| last.child.clone()),
+            origin_key: last.map_or(key, |last| last.key),
+            last_key: key,
+            down_type: actor_type,
+            text: last.map_or_else(String::new, |last| last.text.clone()),
+            during: last.and_then(|last| last.during),
+            rule: last.and_then(|last| last.rule),
+            gave_up: true,
+            end: Some((Outcome::Stopped { children: 1 }, actor.clone())),
+            used: None,
+            at: now,
+            passed: vec![actor],
+        });
+    }
+
     /// Forgets the branches in whose place another actor runs. `find` gives the key of the actor at a path.
     pub(super) fn forget_repaired(&mut self, find: impl Fn(&str) -> Option<u64>) {
         let is_repaired =
             |fall: &Fall| fall.is_vacant() && find(fall.down()).is_some_and(|key| key != fall.last_key);
         self.falls.retain(|fall| !is_repaired(fall));
+    }
+
+    /// Whether more branches may be down than are known: whether the others were repaired, nobody has looked.
+    pub(super) fn may_have_more_falls(&self, now: Time) -> bool {
+        self.other_fall.is_some_and(|at| now.saturating_sub(at) <= HOUR)
     }
 
     /// The supervisors that failed before this time, if nothing is known of a decision about them.
@@ -304,17 +406,13 @@ impl History {
 
     pub(super) fn lost(&mut self, loss: Loss, now: Time) {
         note_recent(&mut self.recent_losses, now);
-        let minute = now.as_secs() / 60;
-        match self.lost_minutes.back_mut() {
-            Some((last, letters)) if *last == minute => *letters += 1,
-            _ => self.lost_minutes.push_back((minute, 1)),
-        }
+        self.lost_minutes.add(now, 1);
         let known = self.losing.iter().position(|losing| losing.recipient == loss.recipient);
         let at = known.unwrap_or_else(|| {
             if self.losing.len() == RECIPIENTS {
                 let quietest = self.losing.iter().enumerate().min_by_key(|(_, losing)| losing.last);
-                let quietest = quietest.map_or(0, |(at, _)| at);
-                self.losing.swap_remove(quietest);
+                let quietest = self.losing.swap_remove(quietest.map_or(0, |(at, _)| at));
+                self.other_losses.add(quietest.last, quietest.letters);
             }
             self.losing.push(Losing {
                 recipient: loss.recipient,
@@ -324,6 +422,7 @@ impl History {
                 reason: loss.reason,
                 kinds: Vec::new(),
                 senders: Vec::new(),
+                has_more_senders: false,
                 recent: VecDeque::new(),
             });
             self.losing.len() - 1
@@ -332,9 +431,9 @@ impl History {
         losing.letters += 1;
         (losing.last, losing.reason) = (now, loss.reason);
         note_recent(&mut losing.recent, now);
-        count(&mut losing.kinds, loss.message);
+        losing.count_kind(loss.message);
         if let Some(sender) = loss.sender {
-            count(&mut losing.senders, sender);
+            losing.count_sender(sender);
         }
     }
 
@@ -355,6 +454,8 @@ impl History {
         while self.ends.front().is_some_and(|end| now.saturating_sub(end.0) > HOUR) {
             self.ends.pop_front();
         }
+        self.other_failures.forget(now.saturating_sub(KEPT));
+        self.other_ends.forget(now.saturating_sub(HOUR));
         let first = now.saturating_sub(KEPT).as_secs() / SLOT.as_secs();
         for lane in &mut self.lanes {
             while lane.marks.front().is_some_and(|mark| mark.slot < first) {
@@ -362,14 +463,13 @@ impl History {
             }
         }
         self.lanes.retain(|lane| !lane.marks.is_empty());
+        self.places.forget(now);
         self.losing.retain(|losing| !old(losing.last));
+        self.other_losses.forget(now.saturating_sub(KEPT));
         // A branch is not well again because time has passed. As long as somebody sends to it, it is missed.
         let losing = &self.losing;
         let is_missed = |fall: &Fall| losing.iter().any(|losing| losing.recipient == fall.down());
         self.falls.retain(|fall| now.saturating_sub(fall.at) <= HOUR || is_missed(fall));
-        let oldest = (now.saturating_sub(KEPT)).as_secs() / 60;
-        while self.lost_minutes.front().is_some_and(|minute| minute.0 < oldest) {
-            self.lost_minutes.pop_front();
-        }
+        self.lost_minutes.forget(now.saturating_sub(KEPT));
     }
 }

@@ -123,8 +123,8 @@ impl Writer {
     }
 }
 
-/// The largest view, in bytes, without the brackets at its end. Items of lists that do not fit are left out, and those of cards, lanes and lines
-/// are counted.
+/// The largest view, in bytes, without the brackets at its end. Items of lists that do not fit are left out, and those of cards, lanes, lines,
+/// failures and ends are counted.
 const LARGEST: usize = 64 * 1_024 - 64;
 /// How many bytes each list may take. Together they leave room for failures, however long names and texts are.
 const CARDS: usize = 16 * 1_024;
@@ -189,9 +189,10 @@ pub(super) fn json(system: &str, view: &View, listing: &Listing) -> String {
     // The newest ones first.
     let end = out.share(2);
     let left_out = out.list("failures", end, view.failures.iter().rev(), failure);
-    out.numbers("more_failures", view.more_failures + left_out);
+    out.numbers("more_failures", view.more_failures + left_out as u64);
     let end = out.share(2);
-    out.list("ends", end, view.ends.iter().rev(), failure);
+    let left_out = out.list("ends", end, view.ends.iter().rev(), failure);
+    out.numbers("more_ends", view.more_ends + left_out as u64);
     out.list("falls", LARGEST, view.falls.iter().rev(), fallen);
     out.close('}');
     out.out

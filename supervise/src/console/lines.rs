@@ -10,6 +10,7 @@ use tracing::{info, warn};
 
 use super::cards::{Card, Kind, name};
 use super::collector::View;
+use super::places::is_of_place;
 use super::sight::Time;
 use super::words::{Span, count, some_of};
 
@@ -71,7 +72,8 @@ impl Lines {
                     continue;
                 }
                 let after = now.saturating_sub(told.since);
-                let has_ended = view.ends.iter().any(|(at, end)| *at >= told.since && end.child == told.path);
+                let has_ended = !is_of_place(&told.subject)
+                    && view.ends.iter().any(|(at, end)| *at >= told.since && end.child == told.path);
                 lines.push(Line::Over { kind: told.kind, path: told.path.clone(), after, has_ended });
             }
         }

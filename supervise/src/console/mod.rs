@@ -17,6 +17,7 @@ mod json;
 mod lines;
 mod outlet;
 mod past;
+mod places;
 mod pulse;
 mod rows;
 mod running;

@@ -32,6 +32,7 @@ pub(super) fn down(falls: &VecDeque<Fall>) -> Vec<Card> {
 
 fn subject(fall: &Fall) -> String {
     let end = match fall.end {
+        _ if fall.gave_up => "gave up",
         Some((Outcome::LimitReached { .. }, _)) => "limit",
         Some((Outcome::Stopped { .. }, _)) => "stopped",
         Some(_) => "escalated",
@@ -67,7 +68,11 @@ pub(super) fn fallen(fall: &Fall) -> Card {
         format!("{who} failed in `{during}`. ")
     });
     let rule = fall.rule.map_or_else(String::new, |rule| format!(", rule `{rule}`"));
-    let says = format!("{failed}{way}{end}{rule}.");
+    let says = if fall.gave_up {
+        format!("{failed}No other actor took the place of its last child, so it stopped.")
+    } else {
+        format!("{failed}{way}{end}{rule}.")
+    };
     Card {
         kind: Kind::BranchDown,
         actors: 1,
@@ -85,6 +90,9 @@ pub(super) fn fallen(fall: &Fall) -> Card {
     }
 }
 
+/// How many senders a card names.
+const SENDERS: usize = 3;
+
 /// The senders of the messages: ` Sent by /user/till and 2 more.`
 fn sent_by(losing: &Losing) -> String {
     let senders = losing.senders();
@@ -92,7 +100,20 @@ fn sent_by(losing: &Losing) -> String {
         return String::new();
     }
     let all = senders.len();
-    format!(" Sent by {}.", some_of(senders.into_iter(), 3, all))
+    let named = senders.iter().copied().take(SENDERS);
+    if losing.has_more_senders {
+        let least = count(all.saturating_sub(SENDERS) + 1);
+        return format!(" Sent by {} and at least {least} more.", named.collect::<Vec<_>>().join(", "));
+    }
+    format!(" Sent by {}.", some_of(named, SENDERS, all))
+}
+
+/// The dead letters of the recipients for which there is no more room: ` Before that, other recipients lost 14 880.`
+fn others(history: &History) -> String {
+    match history.other_losses.sum() {
+        0 => String::new(),
+        letters => format!(" Before that, other recipients lost {}.", Count(letters)),
+    }
 }
 
 /// What many recipients lose for the same reason.
@@ -120,16 +141,23 @@ pub(super) fn lost(history: &History, now: Time) -> Vec<Card> {
     if groups.is_empty() && history.loses_many(now) {
         return several(history.losing.iter(), String::new(), |letters, recipients, last| {
             let (kind, why) = (last.mostly().0, reason(last.reason));
-            format!("{letters} to {recipients} recipients. The last one, `{kind}`, was for this one: {why}.")
+            let others = others(history);
+            format!(
+                "{letters} to {recipients} recipients. The last one, `{kind}`, was for this one: {why}.{others}"
+            )
         })
         .into_iter()
         .collect();
     }
+    // The others belong to no group any more, so only the largest one tells of them.
+    let largest = groups.iter().map(|(_, alike)| alike.len()).max().unwrap_or_default();
+    let mut others = Some(others(history));
     let cards = groups.into_iter().filter_map(|(loss, alike)| match alike[..] {
         [losing] => Some(one(losing)),
         _ => several(alike.iter().copied(), subject_of(loss), |letters, recipients, last| {
             let (kind, why) = (loss.0, reason(loss.1));
-            format!("{letters} to {recipients} recipients, mostly `{kind}`: {why}.{}", sent_by(last))
+            let others = others.take_if(|_| alike.len() == largest).unwrap_or_default();
+            format!("{letters} to {recipients} recipients, mostly `{kind}`: {why}.{}{others}", sent_by(last))
         }),
     });
     cards.collect()

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::cards::{Card, Kind};
 use super::collector::{Mention, View};
 use super::sight::{Decision, Intervened, Time};
-use super::words::{Clock, Rate, Span, Utc, count, outcome, so_many, some_of};
+use super::words::{Clock, Count, Rate, Span, Utc, count, outcome, so_many, some_of};
 
 mod actor;
 
@@ -55,8 +55,7 @@ pub(super) fn text(system: &str, view: &View, age: Duration) -> String {
         out.fill("  ", "      ", &format!("{}: {}", backlog.path, backlog.tell(view.now)));
     }
     failures(&mut out, LAST, view, &view.failures, None);
-    if let Some(more) = (view.failures.len() + view.more_failures).checked_sub(FAILURES).filter(|more| *more > 0) {
-        let more = count(more);
+    if let Some(more) = unlisted(&view.failures, view.more_failures) {
         out.fill(
             "  ",
             "",
@@ -64,8 +63,8 @@ pub(super) fn text(system: &str, view: &View, age: Duration) -> String {
         );
     }
     failures(&mut out, ENDED, view, &view.ends, None);
-    if let Some(more) = view.ends.len().checked_sub(FAILURES).filter(|more| *more > 0) {
-        out.fill("  ", "", &format!("And {} more.", count(more)));
+    if let Some(more) = unlisted(&view.ends, view.more_ends) {
+        out.fill("  ", "", &format!("And {more} more."));
     }
     if !view.interventions.is_empty() {
         out.blank();
@@ -91,6 +90,11 @@ pub(super) fn text(system: &str, view: &View, age: Duration) -> String {
 
 const LAST: &str = "Last failures:";
 const ENDED: &str = "Ended by a failure in the last hour:";
+
+/// How many failures there are beyond those that are listed, of these and so many more.
+fn unlisted(failures: &[(Time, Decision)], more: u64) -> Option<Count> {
+    (failures.len() as u64 + more).checked_sub(FAILURES as u64).filter(|more| *more > 0).map(Count)
+}
 
 /// The failures of all actors or of one, the newest one first.
 fn failures(out: &mut Lines, title: &str, view: &View, failures: &[(Time, Decision)], of: Option<&str>) {
@@ -180,6 +184,7 @@ pub(super) fn lede(view: &View) -> String {
     let and = if view.ill == 0 { "but" } else { "and" };
     let down = match view.down {
         0 => String::new(),
+        known if view.may_have_more_down => format!(", {and} at least {} branches are down", count(known)),
         1 => format!(", {and} 1 branch is down"),
         more => format!(", {and} {} branches are down", count(more)),
     };

@@ -1,3 +1,4 @@
+mod bounds;
 mod branches;
 mod failures;
 mod limits;
@@ -7,7 +8,7 @@ mod waiting;
 use supervise_core::{DeadLetterReason, During, NodeState, Outcome};
 
 use super::super::cards::Kind;
-use super::super::sight::{Budget, Counts, Endless, Loss, Takes};
+use super::super::sight::{Budget, Counts, Endless, GivenUp, Loss, Takes};
 use super::super::text::text;
 use super::super::wish::Wish;
 use super::*;

@@ -122,6 +122,7 @@ fn full(text: &str) -> (View, Listing) {
     let mark = Mark { slot: 2_000_000, failures: 1_000_000, is_bad: true };
     let marks: VecDeque<Mark> = std::iter::repeat_n(mark, 61).collect();
     let fall = Fall {
+        gave_up: false,
         origin: text.to_owned(),
         origin_key: 1,
         last_key: 1,

@@ -167,3 +167,23 @@ fn con_15_a_line_about_a_branch_counts_from_its_last_fall() {
     let [Line::Is { lasts, .. }] = &lines[..] else { panic!("{lines:?}") };
     assert_eq!(*lasts, secs(1));
 }
+
+/// CON-15: a pattern that gives its last child up is one branch, whatever its children's places were.
+#[test]
+fn con_15_a_pattern_that_gave_up_is_down_until_another_one_takes_its_place() {
+    let mut collector = Collector::default();
+    let limit = Outcome::LimitReached { children: 1 };
+    let during = Some(During::Handler("stamp"));
+    failed(&mut collector, 10, decision("/user/pool/worker-1", 7, limit));
+    failed(&mut collector, 11, Decision { during, ..decision("/user/pool/worker-2", 8, limit) });
+    failed(&mut collector, 12, decision("/user/pools", 9, limit));
+    let given_up = GivenUp { key: 6, actor: "/user/pool".to_owned(), actor_type: "pattern::Pool<shop::Worker>" };
+    collector.happened(Happening::GaveUp(given_up), secs(13));
+    let view = look(&mut collector, 14, &[]);
+    assert_eq!(kinds(&view), [(Kind::BranchDown, "/user/pool"), (Kind::BranchDown, "/user/pools")]);
+    let card = &view.cards[0];
+    let says = "worker-2 failed in `stamp`. No other actor took the place of its last child, so it stopped.";
+    assert_eq!((&*card.says, &*card.actor_type, card.cause.as_deref()), (says, "Pool<Worker>", Some("refused")));
+    collector.forget_repaired(|path| (path == "/user/pool").then_some(60));
+    assert_eq!(kinds(&look(&mut collector, 15, &[])), [(Kind::BranchDown, "/user/pools")]);
+}

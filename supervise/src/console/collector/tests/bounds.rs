@@ -1,0 +1,97 @@
+//! What is beyond a bound is counted.
+
+use super::*;
+
+fn words(view: &View) -> String {
+    text("shop", view, Duration::ZERO).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// CON-27: thousands of keyed children that fail are counted, although not all of them are kept.
+#[test]
+fn con_27_all_failures_and_ends_are_counted() {
+    let mut collector = Collector::default();
+    for key in 0..1_000 {
+        failed(
+            &mut collector,
+            key / 10,
+            decision(&format!("/user/keys/{key}"), key, Outcome::Stopped { children: 1 }),
+        );
+    }
+    let view = look(&mut collector, 100, &[]);
+    assert_eq!(
+        (view.failures.len() as u64 + view.more_failures, view.ends.len() as u64 + view.more_ends),
+        (1_000, 1_000)
+    );
+    let said = words(&view);
+    assert!(said.contains("And 990 more in the last 15 minutes.") && said.ends_with("And 990 more."), "{said}");
+    // The failures are forgotten after 15 minutes, the ends after an hour.
+    let view = look(&mut collector, 1_100, &[]);
+    assert_eq!(
+        (view.failures.len() as u64 + view.more_failures, view.ends.len() as u64 + view.more_ends),
+        (0, 1_000)
+    );
+    let view = look(&mut collector, 3_800, &[]);
+    assert_eq!(view.ends.len() as u64 + view.more_ends, 0, "{:?}", view.ends);
+}
+
+/// CON-15. Rule 22.4.
+#[test]
+fn con_15_more_branches_may_be_down_than_are_kept() {
+    let mut collector = Collector::default();
+    let limit = Outcome::LimitReached { children: 1 };
+    for key in 0..64 {
+        failed(&mut collector, key, decision(&format!("/user/keys/{key}"), key, limit));
+    }
+    let view = look(&mut collector, 70, &[]);
+    assert!(words(&view).contains(", but 64 branches are down. Branch down: 64 × Actor,"), "{}", words(&view));
+    for key in 64..100 {
+        failed(&mut collector, key, decision(&format!("/user/keys/{key}"), key, limit));
+    }
+    let view = look(&mut collector, 101, &[]);
+    let said = words(&view);
+    assert!(said.contains(", but at least 64 branches are down."), "{said}");
+    // An hour after the last one that is not kept, all that are down are known again.
+    let view = look(&mut collector, 3_640, &[]);
+    assert!(words(&view).contains(", but 60 branches are down."), "{}", words(&view));
+}
+
+/// CON-06. Rule 22.4.
+#[test]
+fn con_06_the_messages_of_recipients_that_are_not_kept_are_counted() {
+    let mut collector = Collector::default();
+    for n in 0..20_000 {
+        lose(&mut collector, Duration::from_millis(n), &format!("/user/keys/{}", n / 20), "Track");
+    }
+    let said = words(&look(&mut collector, 20, &[]));
+    let others = "5 120 dead letters to 256 recipients, mostly `Track`: the recipient has ended. Sent by /user/till. Before \
+                  that, other recipients lost 14 880.";
+    assert!(said.contains(others), "{said}");
+    // After 15 minutes they are forgotten.
+    (0..256).for_each(|n| lose(&mut collector, secs(1_000), &format!("/user/keys/{n}"), "Track"));
+    let said = words(&look(&mut collector, 1_001, &[]));
+    assert!(said.contains("256 dead letters to 256 recipients.") && !said.contains("Before that"), "{said}");
+}
+
+/// CON-06: the card names what is lost most and who sends most, also if many others came before.
+#[test]
+fn con_06_the_kind_and_the_sender_of_most_messages_are_named() {
+    const FEW: [&str; 12] = ["A", "B", "C", "D", "E", "F", "G", "H", "I", "J", "K", "L"];
+    let mut collector = Collector::default();
+    let mut lost = |sender: String, message| {
+        let loss = Loss {
+            recipient: "/user/ledger".to_owned(),
+            sender: Some(sender),
+            message,
+            reason: DeadLetterReason::Stopped,
+        };
+        collector.happened(Happening::Lost(loss), secs(1));
+    };
+    for message in FEW {
+        lost(format!("/user/keys/{message}"), message);
+    }
+    (0..988).for_each(|_| lost("/user/till".to_owned(), "Track"));
+    let view = look(&mut collector, 2, &[]);
+    let says = &view.cards[0].says;
+    assert!(says.starts_with("1 000 dead letters, 98 % `Track`"), "{says}");
+    assert!(says.contains("Sent by /user/till, ") && says.ends_with(" and at least 6 more."), "{says}");
+}

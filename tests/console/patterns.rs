@@ -1,0 +1,134 @@
+//! What the console says of the patterns, and of other children that are replaced when they have failed. Rule 22.3.
+
+use std::time::Duration;
+
+use supervise::console::{Console, Watch};
+use supervise::pattern::{BackoffSupervisor, Pool};
+use supervise::prelude::*;
+use supervise::testkit::TestSystem;
+use supervise::{Backoff, StoppingTable};
+
+use crate::log::Log;
+
+#[derive(Debug, thiserror::Error)]
+#[error("no ink")]
+struct NoInk;
+
+#[actor]
+struct Clerk;
+
+#[actor]
+impl Clerk {
+    #[handler]
+    fn stamp(&mut self) -> Result<(), NoInk> {
+        Err(NoInk)
+    }
+
+    #[handler]
+    fn rest(&mut self) {}
+}
+
+async fn look(system: &TestSystem, watch: &mut Watch, looks: u64) {
+    for _ in 0..looks {
+        system.advance(Duration::from_secs(1)).await;
+        watch.look();
+    }
+}
+
+fn words(watch: &Watch) -> String {
+    watch.text().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn delays() -> Backoff {
+    Backoff::exponential(Duration::from_secs(2), Duration::from_secs(20))
+}
+
+/// A supervisor that gives up leaves nothing behind but the failures before, and those of its child were no harm.
+#[supervise::test]
+async fn con_15_a_backoff_supervisor_that_has_given_up_is_down(system: &TestSystem) {
+    system.allow_failures();
+    let log = Log::open();
+    let office = || BackoffSupervisor::on_failure("clerk", || Clerk, delays()).max_retries(1).props();
+    let clerk = system.spawn_with("office", office()).unwrap();
+    let mut watch = Console::of(system).by_hand();
+    clerk.stamp().tell().unwrap();
+    look(system, &mut watch, 3).await;
+    assert!(!watch.text().contains("Branch down"), "it waits for its next child\n{}", watch.text());
+    clerk.stamp().tell().unwrap();
+    look(system, &mut watch, 1).await;
+    let text = words(&watch);
+    let says = "Branch down: /user/office BackoffSupervisor<Clerk> clerk failed in `stamp`. No other actor took the place of \
+                its last child, so it stopped.";
+    assert!(text.contains(says) && text.contains("1 branch is down"), "{text}");
+    let errors = log.errors();
+    let told = "the child of the backoff supervisor office was given up, so the supervisor stops: no ink";
+    assert!(errors.iter().any(|line| line.contains(told)), "{errors:?}");
+    system.spawn_with("office", office()).unwrap();
+    look(system, &mut watch, 1).await;
+    assert!(!watch.text().contains("Branch down"), "another one has taken its place\n{}", watch.text());
+}
+
+/// Whoever ends a supervisor by its final message misses nothing, even if its child fails in it.
+#[supervise::test]
+async fn con_15_a_backoff_supervisor_that_got_its_final_message_is_not_down(system: &TestSystem) {
+    system.allow_failures();
+    let log = Log::open();
+    let office = BackoffSupervisor::on_failure("clerk", || Clerk, delays()).final_stop(|_| true).props();
+    let clerk = system.spawn_with("office", office).unwrap();
+    let mut watch = Console::of(system).by_hand();
+    clerk.stamp().tell().unwrap();
+    system.expect_terminated(clerk.actor_ref()).await;
+    watch.look();
+    assert!(!watch.text().contains("Branch down"), "{}", watch.text());
+    assert!(!log.errors().iter().any(|line| line.contains("given up")), "{:?}", log.errors());
+}
+
+/// A pool whose workers were stopped by a rule, not at a limit, had no card.
+#[supervise::test]
+async fn con_15_a_pool_without_a_worker_is_down(system: &TestSystem) {
+    system.allow_failures();
+    let pool = Pool::round_robin(2, || Clerk).supervised_by::<StoppingTable>().props();
+    let pool = system.spawn_with("pool", pool).unwrap();
+    let mut watch = Console::of(system).by_hand();
+    pool.stamp().tell().unwrap();
+    look(system, &mut watch, 1).await;
+    assert!(!watch.text().contains("Branch down"), "one worker is left\n{}", watch.text());
+    pool.stamp().tell().unwrap();
+    look(system, &mut watch, 1).await;
+    let text = words(&watch);
+    assert!(
+        text.contains("Branch down: /user/pool Pool<Clerk> worker-2 failed in `stamp`. No other actor"),
+        "{text}"
+    );
+}
+
+/// Each life of the child is a new actor, so none of them is in a restart loop by itself.
+#[supervise::test]
+async fn con_13_a_place_whose_actors_fail_again_and_again_is_in_a_restart_loop(system: &TestSystem) {
+    system.allow_failures();
+    system.allow_dead_letters();
+    let clerk = BackoffSupervisor::on_failure("clerk", || Clerk, delays()).props();
+    let clerk = system.spawn_with("office", clerk).unwrap();
+    let mut watch = Console::of(system).by_hand();
+    let fails = async |watch: &mut Watch, wait| {
+        clerk.stamp().tell().unwrap();
+        look(system, watch, wait).await;
+    };
+    fails(&mut watch, 3).await;
+    fails(&mut watch, 5).await;
+    assert!(!watch.text().contains("Restart loop"), "{}", watch.text());
+    fails(&mut watch, 1).await;
+    let text = words(&watch);
+    let says = "Restart loop: /user/office/clerk Clerk Failed 3 times within 8 s, the last time in `stamp`. Each time it was \
+                ended, and another actor took its place. /user/office decides, rule `default`: stopped. The last one was 0 \
+                ms ago.";
+    assert!(text.contains(says), "{text}");
+    look(system, &mut watch, 8).await;
+    // At the longest delay there are fewer than three failures in a minute, and it is still the same loop.
+    for _ in 0..4 {
+        fails(&mut watch, 45).await;
+    }
+    assert!(words(&watch).contains("Restart loop: /user/office/clerk Clerk Failed 7 times"), "{}", watch.text());
+    look(system, &mut watch, 150).await;
+    assert!(!watch.text().contains("Restart loop"), "it is calm\n{}", watch.text());
+}
