@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use async_nats::jetstream::stream::Stream;
-use supervise::durable::{Append, Appended, Change, Fate, MessageId, MessageStore, QueueId, Room, Seq};
+use supervise::durable::{Append, Appended, Change, Fate, MessageId, MessageStore, Owner, QueueId, Room, Seq};
 
 use crate::members::{commit, crashes, member, take, take_all};
 use crate::proxy::Proxy;
 use crate::server::Server;
-use crate::{Desk, append, handled, opened};
+use crate::{Desk, LEASE, append, claims, handled, opened};
 
 async fn stream(server: &Server, queue: QueueId) -> Stream {
     let name = format!("SV_shop_Q{}", queue.0);
@@ -149,4 +149,26 @@ async fn a_message_that_a_member_has_noted_before_it_died_is_not_handled_again()
     assert_eq!(take(&mut second, queue, &[]).await.expect("it shares the queue").waiting, 0);
     let rows = second.queues().await.expect("the server runs");
     assert_eq!(rows[0].waiting, 0, "{rows:?}");
+}
+
+/// The lease ends while the server is down, and the owner asks for it in vain before the server is back.
+#[tokio::test]
+async fn whoever_asks_in_vain_for_its_lease_still_knows_what_it_has_handled() {
+    let Some(mut server) = Server::start() else { return };
+    let mut desk = desk_with(&server, 1..=3).await;
+    let queue = desk.queue;
+    server.save();
+    let opened = desk.store.open(&Owner::new("shop")).await.expect("the server runs");
+    claims(&mut desk.store).await.expect("it is ours");
+    desk.commit(vec![handled(queue, 1), handled(queue, 2)]).await.expect("the server runs");
+    server.kill();
+    while opened.marks.owns(queue) {
+        tokio::time::sleep(LEASE / 10).await;
+    }
+    let room = Room { messages: 10, bytes: 1 << 20 };
+    desk.store.page(queue, Seq(0), room).await.expect_err("the server is down");
+    // It brings back what it has deleted.
+    server.restore();
+    assert!(claims(&mut desk.store).await.expect("nobody else wants it").was_ours);
+    assert_eq!(desk.bodies().await, [3]);
 }

@@ -229,6 +229,8 @@ impl Open {
         let Some(owned) = queue.owned.take_if(|owned| !owned.lease.holds()) else {
             return Ok(queue.owned.is_some());
         };
+        // If the lease cannot be asked for, the store is opened again, and then this is all that is left of the tally.
+        self.known.entry(id).or_default().left = owned.tally.left();
         let lease = match self.take_lease(id, &name).await {
             Ok(lease) => lease,
             Err(error) if error.kind == StoreErrorKind::Claimed => {
