@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use async_nats::jetstream::stream::Stream;
-use supervise::durable::{Append, Appended, Change, Fate, MessageId, MessageStore, Owner, QueueId, Room, Seq};
+use supervise::durable::{
+    Append, Appended, Change, Fate, Group, MessageId, MessageStore, Owner, QueueId, Room, Seq, StoreErrorKind,
+};
 
 use crate::members::{commit, crashes, member, take, take_all};
 use crate::proxy::Proxy;
@@ -171,4 +173,46 @@ async fn whoever_asks_in_vain_for_its_lease_still_knows_what_it_has_handled() {
     server.restore();
     assert!(claims(&mut desk.store).await.expect("nobody else wants it").was_ours);
     assert_eq!(desk.bodies().await, [3]);
+}
+
+/// A sender is faster than the owner after a stream was made anew.
+#[tokio::test]
+async fn an_owner_takes_no_message_of_a_stream_that_was_made_anew_for_one_that_it_has_handled() {
+    let Some(server) = Server::start() else { return };
+    let mut desk = desk_with(&server, 1..=3).await;
+    let queue = desk.queue;
+    desk.commit((1..=3).map(|number| handled(queue, number)).collect()).await.expect("the server runs");
+    let config = stream(&server, queue).await.cached_info().config.clone();
+    let context = server.context().await;
+    context.delete_stream(&config.name).await.expect("it is there");
+    context.create_stream(config).await.expect("the server runs");
+    let (mut sender, _) = opened(&server.url()).await;
+    let changes = (11..=14).map(|number| append(queue, number, None)).collect();
+    sender.commit(&Group { changes }).await.expect("the server runs");
+    desk.store.open(&Owner::new("shop")).await.expect("the server runs");
+    let error = desk.store.claim("orders").await.expect_err("it had acknowledgements of the deleted stream");
+    assert!(error.kind == StoreErrorKind::Damaged && error.text.contains("made it anew"), "{error}");
+    drop(desk);
+    assert_eq!(stream(&server, queue).await.cached_info().state.messages, 4, "all that was accepted is there");
+}
+
+/// The same, and the owner has ended before.
+#[tokio::test]
+async fn a_record_of_an_earlier_stream_hides_no_message() {
+    let Some(server) = Server::start() else { return };
+    let mut desk = desk_with(&server, 1..=3).await;
+    let queue = desk.queue;
+    desk.commit((1..=3).map(|number| handled(queue, number)).collect()).await.expect("the server runs");
+    Box::new(desk.store).close().await.expect("the server runs");
+    let config = stream(&server, queue).await.cached_info().config.clone();
+    let context = server.context().await;
+    context.delete_stream(&config.name).await.expect("it is there");
+    context.create_stream(config).await.expect("the server runs");
+    let (mut sender, _) = opened(&server.url()).await;
+    let changes = (11..=14).map(|number| append(queue, number, None)).collect();
+    sender.commit(&Group { changes }).await.expect("the server runs");
+    let (mut store, _) = opened(&server.url()).await;
+    let claim = store.claim("orders").await.expect("nobody has it");
+    let mut desk = Desk { store, queue };
+    assert_eq!((claim.waiting, desk.bodies().await), (4, vec![11, 12, 13, 14]));
 }

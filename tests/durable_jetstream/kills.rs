@@ -209,11 +209,18 @@ impl Node {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn dur_45_a_server_that_is_killed_under_nodes_that_share_loses_nothing_that_was_accepted() {
     let Some(mut server) = Server::start() else { return };
-    let common = Arc::default();
+    let common: Arc<Mutex<Common>> = Arc::default();
     let (mut one, mut other) = (Node::new(&server, &common).await, Node::new(&server, &common).await);
     for round in 0..rounds() {
+        let left = || common.lock().expect("nobody panics with it").left.len();
+        let before = left();
         let kill = async {
             tokio::time::sleep(Duration::from_millis(round * 7 % 60)).await;
+            // On a busy machine nothing may have left until then. In every second round something has, unless the server does not answer.
+            let until = tokio::time::Instant::now() + LEASE * 5;
+            while round % 2 == 1 && left() == before && tokio::time::Instant::now() < until {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
             server.kill();
         };
         tokio::join!(one.works(round * 2), other.works(round * 2 + 1), kill);
@@ -240,6 +247,6 @@ async fn dur_45_a_server_that_is_killed_under_nodes_that_share_loses_nothing_tha
             .collect();
         assert!(lost.is_empty(), "round {round}: accepted and lost: {lost:?}");
     }
-    let common = one.common();
-    assert!(common.left.len() as u64 > rounds(), "{} have left", common.left.len());
+    let left = one.common().left.len() as u64;
+    assert!(left >= rounds() / 2, "{left} have left");
 }

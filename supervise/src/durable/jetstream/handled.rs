@@ -12,6 +12,7 @@ use bytes::Bytes;
 use supervise_core::durable::{QueueId, Seq, StoreErrorKind};
 use tokio::task::JoinSet;
 
+use super::names::Looked;
 use super::open::Open;
 use super::read::raw;
 use super::{Result, broken};
@@ -26,6 +27,15 @@ pub(super) struct Kept {
     pub(super) number: u64,
     /// The number of the record.
     revision: u64,
+    /// When its stream was created. 0 if that is not known.
+    created: u64,
+}
+
+impl Kept {
+    /// Whether its stream may be the one that was created then.
+    fn is_of(&self, created: u64) -> bool {
+        self.created == 0 || created == 0 || self.created == created
+    }
 }
 
 /// What waits in a stream.
@@ -81,9 +91,10 @@ impl Open {
             if kept.number >= number {
                 return Ok(kept.number == number);
             }
-            let payload = Bytes::copy_from_slice(&number.to_le_bytes());
+            let created = self.known.get(&id).map_or(0, |known| known.created);
+            let payload = Bytes::from([number.to_le_bytes(), created.to_le_bytes()].concat());
             match self.put_after(&of_handled(id), payload, kept.revision).await {
-                Ok(Some(revision)) => self.set_kept(id, Kept { number, revision }),
+                Ok(Some(revision)) => self.set_kept(id, Kept { number, revision, created }),
                 // Another process shares the queue.
                 Ok(None) => self.read_kept(id).await?,
                 // The server has no room for a record. The message makes some.
@@ -103,22 +114,31 @@ impl Open {
         Ok(())
     }
 
-    /// Which message of a stream was handled and stays there.
+    /// Which message of a stream was handled and stays there. A record of an earlier stream says nothing about this one.
     pub(super) async fn read_kept(&mut self, id: QueueId) -> Result<()> {
         let record = self.last(&self.state, &of_handled(id)).await?;
-        let kept = record.map_or_else(Kept::default, |(payload, revision)| {
-            let number = payload.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
-            Kept { number, revision }
+        let mut kept = record.map_or_else(Kept::default, |(payload, revision)| {
+            let mut numbers = payload
+                .chunks_exact(8)
+                .map(|bytes| bytes.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes)));
+            let (number, created) = (numbers.next().unwrap_or_default(), numbers.next().unwrap_or_default());
+            Kept { number, revision, created }
         });
+        let created = self.known.get(&id).map_or(0, |known| known.created);
+        if !kept.is_of(created) {
+            kept.number = 0;
+        }
         self.set_kept(id, kept);
         Ok(())
     }
 
     /// The message that was kept, if it is among those that the stream counts. Somebody may have deleted it.
-    pub(super) async fn kept_in(&self, id: QueueId, state: &State) -> Result<Option<u64>> {
+    pub(super) async fn kept_in(&self, id: QueueId, state: &Looked) -> Result<Option<u64>> {
         let Some(queue) = self.queues.get(&id) else { return Ok(None) };
         let number = queue.kept.number;
-        let may_be_there = state.messages > 0 && (state.first_sequence..=state.last_sequence).contains(&number);
+        let may_be_there = queue.kept.is_of(state.created)
+            && state.messages > 0
+            && (state.first_sequence..=state.last_sequence).contains(&number);
         // The first message of a stream is there.
         let is_there =
             may_be_there && (number == state.first_sequence || raw(&queue.stream, Seq(number)).await?.is_some());
@@ -126,13 +146,13 @@ impl Open {
     }
 
     /// What waits in a stream with this state.
-    pub(super) async fn waiting_in(&self, id: QueueId, state: &State) -> Result<Waiting> {
+    pub(super) async fn waiting_in(&self, id: QueueId, state: &Looked) -> Result<Waiting> {
         Ok(Waiting::of(state, self.kept_in(id, state).await?))
     }
 
     /// If a stream has come back from a backup that is older than the record, the record would hide a message that gets this number again.
     /// The record was read before the `state`.
-    pub(super) async fn check_kept(&mut self, id: QueueId, state: &State) -> Result<()> {
+    pub(super) async fn check_kept(&mut self, id: QueueId, state: &Looked) -> Result<()> {
         let kept = self.queues.get(&id).map(|queue| queue.kept).unwrap_or_default();
         if kept.number > state.last_sequence {
             delete(&self.state, kept.revision).await?;

@@ -1,7 +1,7 @@
 //! The queues, and their names.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use async_nats::jetstream::ErrorCode;
 use async_nats::jetstream::context::GetStreamErrorKind;
@@ -56,6 +56,8 @@ pub(super) struct Known {
     pub(super) name: String,
     /// The last number that the server has assigned.
     pub(super) last: u64,
+    /// When its stream was created, in nanoseconds since 1970. 0 if that is not known.
+    pub(super) created: u64,
     /// The lease of the process that owns the queue.
     pub(super) holder: Option<Sighting<Instant>>,
     /// The same of each process that shares the queue.
@@ -64,6 +66,28 @@ pub(super) struct Known {
     pub(super) left: (u64, BTreeSet<u64>),
     /// Accepted messages that somebody has deleted, and of which nobody has been told.
     pub(super) lost: Vec<u64>,
+}
+
+/// A stream when it was looked at.
+pub(super) struct Looked {
+    state: stream::State,
+    /// When it was created, in nanoseconds since 1970. Another stream of the same name has another time.
+    pub(super) created: u64,
+}
+
+impl Looked {
+    fn at(info: &stream::Info) -> Self {
+        let created = SystemTime::from(info.created).duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        Self { state: info.state.clone(), created: u64::try_from(created.as_nanos()).unwrap_or_default() }
+    }
+}
+
+impl std::ops::Deref for Looked {
+    type Target = stream::State;
+
+    fn deref(&self) -> &stream::State {
+        &self.state
+    }
 }
 
 /// How many lost messages are named at most.
@@ -117,10 +141,10 @@ impl Open {
     }
 
     /// The state of a queue's stream.
-    pub(super) async fn stream_state(&self, id: QueueId) -> Result<stream::State> {
+    pub(super) async fn stream_state(&self, id: QueueId) -> Result<Looked> {
         let name = self.stream_name(id);
         match self.context.get_stream(&name).await {
-            Ok(stream) => Ok(stream.cached_info().state.clone()),
+            Ok(stream) => Ok(Looked::at(stream.cached_info())),
             Err(error) => match error.kind() {
                 GetStreamErrorKind::JetStream(error) if error.error_code() == ErrorCode::STREAM_NOT_FOUND => {
                     let text = format!(
@@ -204,10 +228,12 @@ impl Open {
     }
 
     /// The error if a queue has fewer messages than the server has acknowledged.
-    pub(super) fn check_complete(&mut self, id: QueueId, state: &stream::State) -> Result<()> {
+    pub(super) fn check_complete(&mut self, id: QueueId, state: &Looked) -> Result<()> {
+        self.check_same(id, state)?;
         let Some(queue) = self.queues.get(&id) else { return Ok(()) };
         let known = self.known.entry(id).or_default();
         known.name.clone_from(&queue.name);
+        known.created = state.created;
         if state.last_sequence < known.last {
             let text = format!(
                 "the server has an older disk: the queue {} had the messages {} to {}, which it has lost. Restore its disk, or end this process to go on without them",
@@ -221,9 +247,24 @@ impl Open {
         Ok(())
     }
 
+    /// The error if somebody has deleted the stream of a queue and made it anew. Its messages have the numbers of others, which this process may
+    /// have handled.
+    fn check_same(&self, id: QueueId, state: &Looked) -> Result<()> {
+        let Some(known) = self.known.get(&id) else { return Ok(()) };
+        if known.last == 0 || known.created == 0 || known.created == state.created {
+            return Ok(());
+        }
+        let text = format!(
+            "somebody has deleted the stream of the queue {} with all messages that it had, and made it anew. Restore it, or end this process to go on without them",
+            known.name
+        );
+        Err(StoreError::new(StoreErrorKind::Damaged, text))
+    }
+
     /// The error if somebody has deleted messages of a queue that this process owns.
     pub(super) async fn check_untouched(&mut self, id: QueueId) -> Result<()> {
         let state = self.stream_state(id).await?;
+        self.check_same(id, &state)?;
         let now = self.waiting_in(id, &state).await?;
         let Some(owned) = self.queues.get_mut(&id).and_then(|queue| queue.owned.as_mut()) else { return Ok(()) };
         match owned.tally.lost(now) {
