@@ -104,6 +104,13 @@ impl Association {
         self.up().is_none_or(|up| up.asks.len() < self.settings.asks)
     }
 
+    /// Whether one more watch, or the same again, is within the limit of a peer with the same settings.
+    pub fn takes_watch(&self, subject: Id, watcher: Id) -> bool {
+        self.up().is_none_or(|up| {
+            up.watching.len() < self.settings.watches || up.watching.contains(&(subject, watcher))
+        })
+    }
+
     /// Whether an answer of so many bytes may be queued.
     pub fn takes_answer(&self, body: usize) -> bool {
         let size = Frame::HEAD.saturating_add(body as u64);
@@ -162,7 +169,11 @@ impl Association {
             }
             Frame::Unwatch { subject, watcher } => up.watching.remove(&(*subject, *watcher)),
             Frame::Ended { subject, watcher, .. } => up.watched.remove(&(*subject, *watcher)),
-            Frame::Tell { .. } | Frame::Note(_) | Frame::Pause { .. } | Frame::Resume { .. } => true,
+            Frame::Tell { .. }
+            | Frame::Note(_)
+            | Frame::NotWatched { .. }
+            | Frame::Pause { .. }
+            | Frame::Resume { .. } => true,
         };
         if !waits {
             return Err(frame);

@@ -147,6 +147,11 @@ impl Peer<'_> {
                 }
             }
             &Frame::Ended { subject, watcher, ref body } => self.ended(subject, (watcher, bytes), body),
+            &Frame::NotWatched { subject, watcher } => {
+                // The subject lives, and its refs with it.
+                let proxy = proxy_of(link, mine, subject);
+                self.news(proxy, (watcher, bytes), HowEnded::TooManyWatches);
+            }
             Frame::Note(body) => {
                 if let Ok(note) = read::<Note>(body) {
                     self.note(note, bytes, contracts);
@@ -234,8 +239,13 @@ impl Peer<'_> {
         let (how, reason) = (end.how(), end.reason());
         let proxy = proxy_of(self.link, self.mine, subject);
         self.link.gone(subject, &reason);
+        self.news(proxy, (watcher, bytes), how);
+    }
+
+    /// Tells a watcher here what has become of its watch, behind the messages that it was sent.
+    fn news(&mut self, subject: AnyActorRef, (watcher, bytes): (u64, u64), how: HowEnded) {
         if let Some(actor) = self.link.node().exported(watcher) {
-            let news = move || actor.send_system(System::Ended { subject: proxy, child: None, how });
+            let news = move || actor.send_system(System::Ended { subject, child: None, how });
             self.in_turn((watcher, bytes), news);
         }
     }

@@ -26,6 +26,7 @@ use super::wire::{Note, bytes, encode};
 use crate::actor::dispatch::Task;
 use crate::actor::{ActorSystem, AnyActorRef, AskError, EndReason};
 use crate::observe::Event;
+use crate::supervision::HowEnded;
 
 /// The association with one peer, performed.
 pub(crate) struct Link {
@@ -358,6 +359,18 @@ impl Link {
             return Err(());
         }
         state.association.send(frame).map_err(|_| ())
+    }
+
+    /// Queues a watch, if one more is within the limit. `Err`: what the watcher is told instead.
+    pub(super) fn watch(&self, mine: Number, subject: u64, watcher: u64, body: Body) -> Result<(), HowEnded> {
+        let mut state = self.state();
+        if state.association.numbers().is_none_or(|numbers| numbers.0 != mine) {
+            return Err(HowEnded::Unreachable);
+        }
+        if !state.association.takes_watch(subject, watcher) {
+            return Err(HowEnded::TooManyWatches);
+        }
+        state.association.send(Frame::Watch { subject, watcher, body }).map_err(|_| HowEnded::Unreachable)
     }
 
     /// Queues an ask, if one more is within the limit.

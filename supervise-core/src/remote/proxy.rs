@@ -252,7 +252,10 @@ impl<A: RemoteActor> Proxy<A> {
         match message {
             System::Watch(watcher) => {
                 let body = bytes(&self.link.node().watcher(&watcher));
-                self.frame(Frame::Watch { subject, watcher: watcher.uid().into(), body: body.into() });
+                if let Err(how) = self.link.watch(self.mine, subject, watcher.uid().into(), body.into()) {
+                    let me = AnyActorRef(Arc::clone(&self.cell) as _);
+                    watcher.send_system(System::Ended { subject: me, child: None, how });
+                }
             }
             System::Unwatch(watcher) => self.frame(Frame::Unwatch { subject, watcher: watcher.uid().into() }),
             System::Ended { subject, how, .. } => self.watched_ended(subject, how),

@@ -84,7 +84,8 @@ impl WireEnd {
         let how = match how {
             HowEnded::Graceful => 0,
             HowEnded::Aborted => 1,
-            HowEnded::AlreadyGone => 2,
+            // A subject that is not watched has a frame of its own.
+            HowEnded::AlreadyGone | HowEnded::TooManyWatches => 2,
             HowEnded::Unreachable => 3,
         };
         let reason_number = match reason {

@@ -37,6 +37,11 @@ pub enum HowEnded {
     /// Its node was given up, so nobody here can know whether the actor still lives (feature `remote`,
     /// rule [26.4](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-26.4)).
     Unreachable,
+    /// It has not ended: it lives on another node, and as many watches as the
+    /// [`limit`](https://docs.rs/supervise-actors/latest/supervise/remote/struct.NodeBuilder.html#method.limit) allows are under way between the
+    /// two nodes, so it is not watched (feature `remote`,
+    /// rule [26.4](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-26.4)).
+    TooManyWatches,
 }
 
 /// What the protocol must know about a failure's cause.

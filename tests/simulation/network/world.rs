@@ -378,7 +378,11 @@ impl World {
                     let bytes = Frame::HEAD + body.len() as u64;
                     self.take_in(at, to, Parcel { peer, mine, body, bytes })?;
                 }
-                Frame::Tell { .. } | Frame::Answer { .. } | Frame::Ended { .. } | Frame::Note(_) => {}
+                Frame::Tell { .. }
+                | Frame::Answer { .. }
+                | Frame::Ended { .. }
+                | Frame::NotWatched { .. }
+                | Frame::Note(_) => {}
                 Frame::Pause { .. } | Frame::Resume { .. } => {
                     return Err(format!("N2: {at} delivers {frame:?}, which is the association's own"));
                 }

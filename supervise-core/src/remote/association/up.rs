@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::mem::take;
 
-use super::vocabulary::PAUSES;
+use super::vocabulary::{PAUSES, REFUSES_WATCHES};
 use super::{Effect, Frame, Id, Number, Packet, Settings, Why};
 use crate::supervision::Time;
 
@@ -41,6 +41,8 @@ pub(super) struct Up {
     pub(super) watching: BTreeSet<(Id, Id)>,
     /// Watched actors here, and their watchers at the peer.
     pub(super) watched: BTreeSet<(Id, Id)>,
+    /// How many watches of the peer's were beyond the limit.
+    pub(super) refused: usize,
     /// Actors here with full mailboxes, and the bytes of the frames that wait for each of them.
     pub(super) holding: BTreeMap<Id, u64>,
     /// The bytes of all those frames.
@@ -81,6 +83,7 @@ impl Up {
             answering: BTreeSet::new(),
             watching: BTreeSet::new(),
             watched: BTreeSet::new(),
+            refused: 0,
             holding: BTreeMap::new(),
             held: 0,
             untold: BTreeSet::new(),
@@ -296,11 +299,21 @@ impl Up {
             }
             Frame::Answer { ask, .. } => Ok(self.asks.remove(ask)),
             Frame::Watch { subject, watcher, .. } => {
-                let is_new = self.watched.insert((*subject, *watcher));
-                if self.watched.len() <= settings.watches { Ok(is_new) } else { Err(Why::Broke) }
+                let (subject, watcher) = (*subject, *watcher);
+                if self.watched.len() < settings.watches || self.watched.contains(&(subject, watcher)) {
+                    return Ok(self.watched.insert((subject, watcher)));
+                }
+                if self.version < REFUSES_WATCHES || self.refused >= settings.most_refused() {
+                    return Err(Why::Broke);
+                }
+                self.refused += 1;
+                self.put(Frame::NotWatched { subject, watcher });
+                Ok(false)
             }
             Frame::Unwatch { subject, watcher } => Ok(self.watched.remove(&(*subject, *watcher))),
-            Frame::Ended { subject, watcher, .. } => Ok(self.watching.remove(&(*subject, *watcher))),
+            Frame::Ended { subject, watcher, .. } | Frame::NotWatched { subject, watcher } => {
+                Ok(self.watching.remove(&(*subject, *watcher)))
+            }
         }
     }
 
@@ -312,8 +325,8 @@ impl Up {
                 Frame::Ask { ask, .. } if self.asks.remove(&ask) => {
                     effects.push(Effect::Resolve { ask, sent: false });
                 }
-                // Its news comes below.
-                Frame::Watch { .. } | Frame::Unwatch { .. } | Frame::Ask { .. } => {}
+                // Its news comes below, or nobody here waits for it.
+                Frame::Watch { .. } | Frame::Unwatch { .. } | Frame::NotWatched { .. } | Frame::Ask { .. } => {}
                 other => effects.push(Effect::Unsent(other)),
             }
         }

@@ -28,7 +28,7 @@ pub struct Settings {
     pub backlog: u64,
     /// How many asks of one side may be under way.
     pub asks: usize,
-    /// How many watches the peer may have.
+    /// How many watches of one side may be under way.
     pub watches: usize,
     /// How many bytes of messages may wait for room in full mailboxes before they close the window.
     pub held: u64,
@@ -61,8 +61,19 @@ impl Settings {
     /// How many asks a peer that keeps to `asks` may seem to have under way: it may have sent more in place of asks that were given up, and this
     /// side has not read yet which.
     pub(super) fn most_asks(&self) -> usize {
+        self.asks.saturating_add(self.unread())
+    }
+
+    /// How many watches of a peer are refused before the peer is given up. A peer that keeps to `watches` has none refused; one with a higher limit
+    /// may have sent a window of them before it learns that this side has a lower one.
+    pub(super) fn most_refused(&self) -> usize {
+        self.watches.saturating_add(self.unread())
+    }
+
+    /// How many frames may be under way.
+    fn unread(&self) -> usize {
         let unread = (self.window.saturating_add(self.reserve())) / Frame::HEAD;
-        self.asks.saturating_add(usize::try_from(unread).unwrap_or(usize::MAX))
+        usize::try_from(unread).unwrap_or(usize::MAX)
     }
 
     /// How many bytes of [`Frame::Pause`] and [`Frame::Resume`] may be under way beyond the window, which a full actor may keep closed.
@@ -77,10 +88,14 @@ impl Settings {
 /// |---|---|
 /// | 1 | |
 /// | 2 | [`Frame::Pause`], [`Frame::Resume`] |
-pub const VERSIONS: (u16, u16) = (1, 2);
+/// | 3 | [`Frame::NotWatched`] |
+pub const VERSIONS: (u16, u16) = (1, 3);
 
 /// The first version in which a peer can be asked to pause.
 pub(super) const PAUSES: u16 = 2;
+
+/// The first version in which a peer can be told that it may not watch.
+pub(super) const REFUSES_WATCHES: u16 = 3;
 
 /// What a side says of itself when it greets.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -185,6 +200,13 @@ pub enum Frame {
         /// How and why.
         body: Body,
     },
+    /// The subject, an actor of the sender's, is not watched, because the receiver has too many watches.
+    NotWatched {
+        /// The actor of the sender's.
+        subject: Id,
+        /// The actor of the receiver's.
+        watcher: Id,
+    },
     /// The mailbox of this actor of the sender's is full: send it no more messages until `Resume`.
     Pause {
         /// The actor of the sender's.
@@ -212,7 +234,7 @@ impl Frame {
             | Self::Watch { body, .. }
             | Self::Ended { body, .. }
             | Self::Note(body) => body.len(),
-            Self::Unwatch { .. } | Self::Pause { .. } | Self::Resume { .. } => 0,
+            Self::Unwatch { .. } | Self::NotWatched { .. } | Self::Pause { .. } | Self::Resume { .. } => 0,
         };
         Self::HEAD + u64::try_from(body).unwrap_or(u64::MAX - Self::HEAD)
     }

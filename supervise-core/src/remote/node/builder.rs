@@ -124,9 +124,10 @@ impl NodeBuilder {
         self
     }
 
-    /// Sets how many actors of one peer this node may know, how many asks may be under way in each direction, how many watches a peer may have, and
-    /// how many of its actors may be full at a time. An ask of this node beyond the limit fails with `MailboxFull`. A peer that wants more is
-    /// given up, so peers should have the same. The default is 65 536.
+    /// Sets how many actors of one peer this node may know, how many asks and how many watches may be under way in each direction, and how many of
+    /// a peer's actors may be full at a time. An ask of this node beyond the limit fails with `MailboxFull`, and the watcher of a watch beyond it
+    /// gets a `Terminated` with `HowEnded::TooManyWatches`. A peer that wants more is given up, for watches only once it has wanted that again and
+    /// again, so peers should have the same. The default is 65 536.
     pub fn limit(mut self, each: usize) -> Self {
         self.limits.refs = each;
         self.limits.association.asks = each;

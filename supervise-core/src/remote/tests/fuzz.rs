@@ -60,7 +60,7 @@ fn body(random: &mut Rng) -> Vec<u8> {
 
 fn frame(random: &mut Rng) -> Frame {
     let (one, other, body) = (edge(random), edge(random), Body::from(body(random)));
-    match random.u8(..11) {
+    match random.u8(..12) {
         0 => Frame::Tell { to: one, body },
         1 => Frame::Ask { to: random.u64(..2), ask: random.u64(..), body },
         2 => Frame::Answer { ask: one, body },
@@ -69,6 +69,7 @@ fn frame(random: &mut Rng) -> Frame {
         5 => Frame::Ended { subject: one, watcher: other, body },
         6 => Frame::Pause { to: one },
         7 => Frame::Resume { to: one },
+        8 => Frame::NotWatched { subject: one, watcher: other },
         _ => Frame::Note(body),
     }
 }

@@ -7,15 +7,19 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::task::{Context as TaskContext, Waker};
 use std::time::{Duration, Instant};
 
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+
 use super::super::association::{Frame, Greeting, Packet, VERSIONS};
 use super::super::memory::Network;
 use super::super::transport::NodeId;
-use super::super::wire::{Note, WireRef, encode};
+use super::super::wire::{Note, WireRef, bytes, encode};
 use super::super::{JoinError, Node, NodeBuilder, RegisterError};
 use super::puppet::{MINE, Puppet, Stage};
 use super::{Plain, find, place, settle};
-use crate::actor::ActorSystem;
+use crate::actor::{Actor, ActorRef, ActorSystem, Context, Supervisor, Terminated};
+use crate::failure::Failure;
 use crate::observe::{Event, Interest};
+use crate::supervision::HowEnded;
 
 #[tokio::test(start_paused = true)]
 async fn a_node_forgets_peers_that_are_gone() {
@@ -230,6 +234,104 @@ async fn refs_that_nobody_holds_do_not_count_towards_the_limit() {
     tokio::task::yield_now().await;
     assert!(link.proxy::<Plain>(mine, 9_000, "/user/a").is_none(), "one too many");
     assert_eq!(node.peers().len(), 0);
+}
+
+/// A peer whose limit is higher than this node's.
+#[tokio::test(start_paused = true)]
+async fn a_watch_beyond_the_limit_is_refused_alone_and_a_peer_that_goes_on_is_given_up() {
+    let (system, node, mut puppet) = Puppet::new(|builder| builder.limit(3).window(256)).await;
+    let mut events = system.events().subscribe();
+    let plain = system.spawn("plain", || Plain).unwrap();
+    node.register("plain", &plain).unwrap();
+    puppet.up().await;
+    settle().await;
+    let subject = u64::from(plain.core().uid);
+    let watch = |puppet: &mut Puppet, watcher: u64| {
+        let wire = WireRef {
+            node: puppet.me.to_string(),
+            incarnation: 9,
+            uid: watcher,
+            path: "/user/a".to_owned(),
+            actor: String::new(),
+        };
+        puppet.frames(vec![Frame::Watch { subject, watcher, body: bytes(&wire).into() }]);
+    };
+    // 3 are within the limit, and 12 more may be on their way.
+    for watcher in 1..=15 {
+        watch(&mut puppet, watcher);
+        settle().await;
+        assert_eq!(verdicts(&mut events), Vec::<&str>::new(), "after {watcher} watches");
+        // The node itself waits for the end of the actor that has a name.
+        assert_eq!(plain.core().protocol().watchers().count() as u64, 1 + watcher.min(3));
+    }
+    watch(&mut puppet, 16);
+    settle().await;
+    assert_eq!(verdicts(&mut events), ["broke"]);
+}
+
+/// Watches whom it is told, and writes down how they ended.
+struct Watcher(UnboundedSender<HowEnded>);
+
+impl Supervisor for Watcher {
+    type Ref = ActorRef<Self>;
+    const STASH_CAPACITY: usize = 0;
+}
+
+impl Actor for Watcher {
+    type Message = ActorRef<Plain>;
+
+    async fn handle(&mut self, other: ActorRef<Plain>, ctx: &mut Context<Self>) -> Result<(), Failure> {
+        ctx.watch_unchecked(&other.to_any());
+        Ok(())
+    }
+
+    async fn terminated(&mut self, gone: Terminated, _: &mut Context<Self>) -> Result<(), Failure> {
+        self.0.send(gone.how()).unwrap();
+        Ok(())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_watcher_of_a_watch_beyond_the_limit_is_told_and_nobody_else() {
+    // The limit of the watching node, and that of the other one.
+    for (mine, theirs) in [(3, 3), (3, 100), (100, 3)] {
+        let network = Network::new(1);
+        let (here, there) = (ActorSystem::new("here"), ActorSystem::new("there"));
+        let node = |system, limit| Node::builder(system).serve::<Plain>().limit(limit);
+        let here_node = node(&here, mine).join(network.transport("here:1")).await.unwrap();
+        let _there_node = node(&there, theirs).join(network.transport("there:1")).await.unwrap();
+        let mut events = here.events().subscribe();
+        let (mut subjects, mut far, mut watchers, mut told) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for name in ["one", "other"] {
+            subjects.push(there.spawn(name, || Plain).unwrap());
+            let path = format!("supervise://there@there:1/user/{name}");
+            far.push(here_node.find::<Plain>(path).await.unwrap());
+            let (log, tells) = unbounded_channel();
+            watchers.push(here.spawn(name, move || Watcher(log.clone())).unwrap());
+            told.push(tells);
+        }
+        for watcher in &watchers {
+            for subject in &far {
+                watcher.tell(subject.clone()).unwrap();
+                settle().await;
+            }
+        }
+        let mut heard = || -> Vec<Vec<HowEnded>> {
+            told.iter_mut().map(|tells| std::iter::from_fn(|| tells.try_recv().ok()).collect()).collect()
+        };
+        assert_eq!(heard(), [vec![], vec![HowEnded::TooManyWatches]], "limits {mine} and {theirs}");
+        assert!(far.iter().all(|subject| !subject.has_ended()));
+        assert_eq!(verdicts(&mut events), Vec::<&str>::new());
+        // The end of a watched subject makes room for another watch.
+        subjects[0].stop();
+        settle().await;
+        assert_eq!(heard(), [[HowEnded::Graceful], [HowEnded::Graceful]]);
+        watchers[1].tell(far[1].clone()).unwrap();
+        settle().await;
+        subjects[1].stop();
+        settle().await;
+        assert_eq!(heard(), [[HowEnded::Graceful], [HowEnded::Graceful]]);
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -101,6 +101,7 @@ const ENDED: u8 = 6;
 const NOTE: u8 = 7;
 const PAUSE: u8 = 8;
 const RESUME: u8 = 9;
+const NOT_WATCHED: u8 = 10;
 
 /// A frame: its kind, its length, its numbers, its body. A kind that is not known can be skipped. Uids are random, so all numbers take
 /// eight bytes.
@@ -115,6 +116,7 @@ fn frame(out: &mut Vec<u8>, frame: &Frame) {
         Frame::Note(body) => put(out, NOTE, [], body),
         Frame::Pause { to } => put(out, PAUSE, [*to], &[]),
         Frame::Resume { to } => put(out, RESUME, [*to], &[]),
+        Frame::NotWatched { subject, watcher } => put(out, NOT_WATCHED, [*subject, *watcher], &[]),
     }
 }
 
@@ -184,6 +186,7 @@ impl<'a> Reader<'a> {
             NOTE => Frame::Note(inside.rest()),
             PAUSE => Frame::Pause { to: inside.id()? },
             RESUME => Frame::Resume { to: inside.id()? },
+            NOT_WATCHED => Frame::NotWatched { subject: inside.id()?, watcher: inside.id()? },
             _ => return Some(0),
         };
         let size = frame.size();
@@ -248,6 +251,7 @@ mod tests {
             Frame::Note(vec![1].into()),
             Frame::Pause { to: u64::MAX },
             Frame::Resume { to: 7 },
+            Frame::NotWatched { subject: 7, watcher: 8 },
         ];
         vec![
             Packet::Hello { from: from.clone(), mine: 5 },
