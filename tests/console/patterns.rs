@@ -23,9 +23,6 @@ impl Clerk {
     fn stamp(&mut self) -> Result<(), NoInk> {
         Err(NoInk)
     }
-
-    #[handler]
-    fn rest(&mut self) {}
 }
 
 async fn look(system: &TestSystem, watch: &mut Watch, looks: u64) {

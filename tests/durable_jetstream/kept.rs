@@ -27,6 +27,29 @@ async fn desk_with(server: &Server, numbers: std::ops::RangeInclusive<u64>) -> D
     desk
 }
 
+/// An owner that has handled three messages. They were all that its queue had.
+async fn desk_that_has_handled_all(server: &Server) -> Desk {
+    let mut desk = desk_with(server, 1..=3).await;
+    let queue = desk.queue;
+    desk.commit((1..=3).map(|number| handled(queue, number)).collect()).await.expect("the server runs");
+    desk
+}
+
+/// Deletes a stream, and makes one of the same name.
+async fn make_anew(server: &Server, queue: QueueId) {
+    let config = stream(server, queue).await.cached_info().config.clone();
+    let context = server.context().await;
+    context.delete_stream(&config.name).await.expect("it is there");
+    context.create_stream(config).await.expect("the server runs");
+}
+
+/// Another process sends, and does not own the queue.
+async fn send_from_elsewhere(server: &Server, queue: QueueId, numbers: std::ops::RangeInclusive<u64>) {
+    let (mut sender, _) = opened(&server.url()).await;
+    let changes = numbers.map(|number| append(queue, number, None)).collect();
+    sender.commit(&Group { changes }).await.expect("the server runs");
+}
+
 async fn next_owner(server: &Server, desk: Desk) -> (Desk, u64) {
     Box::new(desk.store).close().await.expect("the server runs");
     let (mut store, _) = opened(&server.url()).await;
@@ -37,15 +60,11 @@ async fn next_owner(server: &Server, desk: Desk) -> (Desk, u64) {
 #[tokio::test]
 async fn a_stream_that_comes_back_from_an_older_backup_hides_none_of_its_new_messages() {
     let Some(server) = Server::start() else { return };
-    let mut desk = desk_with(&server, 1..=3).await;
+    let desk = desk_that_has_handled_all(&server).await;
     let queue = desk.queue;
-    desk.commit((1..=3).map(|number| handled(queue, number)).collect()).await.expect("the server runs");
     Box::new(desk.store).close().await.expect("the server runs");
     // The backup is from before the first message.
-    let config = stream(&server, queue).await.cached_info().config.clone();
-    let context = server.context().await;
-    context.delete_stream(&config.name).await.expect("it is there");
-    context.create_stream(config).await.expect("the server runs");
+    make_anew(&server, queue).await;
     let (mut store, _) = opened(&server.url()).await;
     store.claim("orders").await.expect("nobody has it");
     let mut desk = Desk { store, queue };
@@ -179,16 +198,10 @@ async fn whoever_asks_in_vain_for_its_lease_still_knows_what_it_has_handled() {
 #[tokio::test]
 async fn an_owner_takes_no_message_of_a_stream_that_was_made_anew_for_one_that_it_has_handled() {
     let Some(server) = Server::start() else { return };
-    let mut desk = desk_with(&server, 1..=3).await;
+    let mut desk = desk_that_has_handled_all(&server).await;
     let queue = desk.queue;
-    desk.commit((1..=3).map(|number| handled(queue, number)).collect()).await.expect("the server runs");
-    let config = stream(&server, queue).await.cached_info().config.clone();
-    let context = server.context().await;
-    context.delete_stream(&config.name).await.expect("it is there");
-    context.create_stream(config).await.expect("the server runs");
-    let (mut sender, _) = opened(&server.url()).await;
-    let changes = (11..=14).map(|number| append(queue, number, None)).collect();
-    sender.commit(&Group { changes }).await.expect("the server runs");
+    make_anew(&server, queue).await;
+    send_from_elsewhere(&server, queue, 11..=14).await;
     desk.store.open(&Owner::new("shop")).await.expect("the server runs");
     let error = desk.store.claim("orders").await.expect_err("it had acknowledgements of the deleted stream");
     assert!(error.kind == StoreErrorKind::Damaged && error.text.contains("made it anew"), "{error}");
@@ -200,17 +213,11 @@ async fn an_owner_takes_no_message_of_a_stream_that_was_made_anew_for_one_that_i
 #[tokio::test]
 async fn a_record_of_an_earlier_stream_hides_no_message() {
     let Some(server) = Server::start() else { return };
-    let mut desk = desk_with(&server, 1..=3).await;
+    let desk = desk_that_has_handled_all(&server).await;
     let queue = desk.queue;
-    desk.commit((1..=3).map(|number| handled(queue, number)).collect()).await.expect("the server runs");
     Box::new(desk.store).close().await.expect("the server runs");
-    let config = stream(&server, queue).await.cached_info().config.clone();
-    let context = server.context().await;
-    context.delete_stream(&config.name).await.expect("it is there");
-    context.create_stream(config).await.expect("the server runs");
-    let (mut sender, _) = opened(&server.url()).await;
-    let changes = (11..=14).map(|number| append(queue, number, None)).collect();
-    sender.commit(&Group { changes }).await.expect("the server runs");
+    make_anew(&server, queue).await;
+    send_from_elsewhere(&server, queue, 11..=14).await;
     let (mut store, _) = opened(&server.url()).await;
     let claim = store.claim("orders").await.expect("nobody has it");
     let mut desk = Desk { store, queue };

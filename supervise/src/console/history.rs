@@ -228,21 +228,21 @@ impl Minutes {
 pub(super) struct History {
     /// The newest one last.
     pub(super) failures: VecDeque<(Time, Decision)>,
-    /// The failures of the same time for which there is no room.
+    /// How many older failures of the last 15 minutes were dropped from the list.
     pub(super) other_failures: Minutes,
     /// The newest one last.
     pub(super) interventions: VecDeque<(Time, Intervened)>,
     /// Failures that ended an actor.
     pub(super) ends: VecDeque<(Time, Decision)>,
-    /// Those of the same time for which there is no room.
+    /// How many older ends of the last hour were dropped from the list.
     pub(super) other_ends: Minutes,
     pub(super) falls: VecDeque<Fall>,
-    /// The last fall of a branch that was down when there was no more room for it.
+    /// When the branch fell that was dropped last from the list while it was down.
     other_fall: Option<Time>,
     pub(super) places: Places,
     pub(super) lanes: Vec<Lane>,
     pub(super) losing: Vec<Losing>,
-    /// The dead letters of those recipients for which there is no more room.
+    /// How many messages the recipients lost that were dropped from the list.
     pub(super) other_losses: Minutes,
     /// The last dead letters of all recipients.
     recent_losses: VecDeque<Time>,

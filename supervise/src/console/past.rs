@@ -108,7 +108,7 @@ fn sent_by(losing: &Losing) -> String {
     format!(" Sent by {}.", some_of(named, SENDERS, all))
 }
 
-/// The dead letters of the recipients for which there is no more room: ` Before that, other recipients lost 14 880.`
+/// What the recipients lost that the history has dropped: ` Before that, other recipients lost 14 880.`
 fn others(history: &History) -> String {
     match history.other_losses.sum() {
         0 => String::new(),

@@ -15,7 +15,8 @@ use super::words::{Count, Span, outcome, short_type};
 
 /// How many places are remembered.
 const MOST: usize = 256;
-/// A loop is over if no failure has ended an actor of the place for so many times the time between the last two. A backoff doubles this time at most.
+/// A loop is over when this many times the last gap has passed without another failure. From one attempt to the next, a backoff at most doubles
+/// the gap.
 const PATIENCE: u32 = 3;
 /// What the subjects of cards about places begin with.
 const PLACE: &str = "place ";
@@ -139,7 +140,7 @@ impl Places {
     }
 }
 
-/// Whether a card with this subject is about a place. That a failure ended its actor is no end of the loop.
+/// Whether a card with this subject is about a place. Such a loop goes on although a failure has ended the actor.
 #[cfg(feature = "tracing")]
 pub(super) fn is_of_place(subject: &str) -> bool {
     subject.starts_with(PLACE)

@@ -137,7 +137,7 @@ pub(super) struct EarlierMarks {
 }
 
 impl EarlierMarks {
-    /// `None` if there is no such file, or if the process that created it died before it had written who it was.
+    /// `None` if there is no such file, or if the process that created it died before it had written the first three slots.
     pub(super) fn read(path: &Path) -> io::Result<Option<Self>> {
         match std::fs::read(path) {
             Ok(bytes) => Ok(Some(Self { bytes }).filter(|marks| marks.slot(COMMIT) != Slot::Empty)),
