@@ -22,7 +22,7 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
         }
         lanes.closed.close(Closed::TO_MESSAGES);
         lanes.guarded = true;
-        let waiting = lanes.bound.as_ref().map_or_else(Vec::new, |bound| bound.wakers());
+        let waiting = lanes.user.bound().map_or_else(Vec::new, |bound| bound.wakers());
         lanes.user.push_control(last);
         Ok((lanes.called(), waiting))
     }
@@ -40,8 +40,8 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
         let mut lanes = self.lock();
         lanes.closed.close(Closed::USER);
         lanes.guarded = true;
-        let leftovers = lanes.take_all();
-        let bound = lanes.bound.take();
+        let mut leftovers = lanes.take_all();
+        let bound = leftovers.take_bound();
         self.senders_wait.store(false, Ordering::Relaxed);
         (leftovers, SendersToWake(bound))
     }
@@ -50,7 +50,9 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
     pub(crate) fn drain_user_lane(&self) -> Lane<M, C> {
         let mut lanes = self.lock();
         lanes.not_handled(self.in_hand.swap(0, Ordering::Relaxed));
-        lanes.take_all()
+        let mut all = lanes.take_all();
+        lanes.user.give_bound(all.take_bound());
+        all
     }
 
     /// Puts messages that were taken back in front of those that wait, whatever the capacity. The cell has handled its last message:
@@ -68,9 +70,7 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
         // Those that were set aside or come from elsewhere count as pushed once more, so that they are handled once more.
         let more = u32::try_from(messages.len().saturating_sub(taken)).unwrap_or(u32::MAX);
         lanes.pushed = lanes.pushed.wrapping_add(more);
-        for message in messages.into_iter().rev() {
-            lanes.user.push_front(message);
-        }
+        lanes.user.put_back(messages);
         Ok(())
     }
 

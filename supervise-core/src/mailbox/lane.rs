@@ -1,349 +1,365 @@
-//! The messages of one actor, and the controls that the runtime puts between them.
+//! The messages and controls that wait in a mailbox, in chunks.
 //!
 //! ```text
-//!   messages      m7   m8   m9   m10              the number of a message counts those before it
-//!   between          ▲         ▲▲
-//!                    8         10 10             a control has the number of the message after it
+//!   full   [m1 .. m1024]  [m1025 .. m2048]      the cell takes the first chunk, as a whole
+//!   last   [m2049 ..]                           a push puts its message here
 //! ```
 //!
-//! Messages and controls are stored separately, so that a message is moved as a whole: an enum of both would have to be
-//! taken apart and rebuilt on the way in and on the way out. Most actors only have messages.
+//! However many messages wait, none is copied when another one comes, and handling them gives their memory back chunk by
+//! chunk. Most actors never have more than one chunk, which the cell exchanges for its empty one.
 
-use std::cell::Cell;
 use std::collections::VecDeque;
 use std::fmt;
 
-#[cfg(feature = "timing")]
-use super::sample::Mark;
-use super::sample::Marks;
+use super::chunk::{CHUNK, Chunk, Entry};
+use super::kind::MailboxKind;
+use super::senders::Bound;
 
-/// A message or a control.
-#[derive(Debug)]
-pub(crate) enum Entry<M, C> {
-    Message(M),
-    Control(C),
-}
-
-/// Room for so many messages is kept.
-const KEPT_ROOM: usize = 1024;
-
-/// A queue of messages and controls.
+/// The user lane of a mailbox.
 pub(crate) struct Lane<M, C> {
-    /// Each in a `Cell`, which has no niche. The code that moves an `Option` of a type with a niche inspects the value
-    /// at each move.
-    messages: VecDeque<Cell<M>>,
-    /// Allocated with the first control.
-    between: Option<Box<Between<C>>>,
-    marks: Marks,
+    /// Not empty while there are chunks before it.
+    last: Chunk<M, C>,
+    /// What few lanes have: together, so that the others only pay for one pointer.
+    rare: Option<Box<Rare<M, C>>>,
 }
 
-#[derive(Debug)]
-struct Between<C> {
-    controls: VecDeque<(u64, C)>,
-    /// The number of the first message.
-    first: u64,
+struct Rare<M, C> {
+    /// The chunks before the last one.
+    full: VecDeque<Chunk<M, C>>,
+    /// How many messages are in them.
+    messages: usize,
+    bound: Option<Box<Bound>>,
 }
 
 impl<M, C> Lane<M, C> {
+    #[inline]
     pub(crate) fn new() -> Self {
-        Self { messages: VecDeque::new(), between: None, marks: Marks::NONE }
+        Self { last: Chunk::new(), rare: None }
+    }
+
+    pub(super) fn of_kind(kind: MailboxKind) -> Self {
+        let rare = match kind {
+            MailboxKind::Unbounded => None,
+            MailboxKind::Bounded { capacity, overflow } => {
+                Some(Rare::with_bound(Box::new(Bound::new(capacity, overflow))))
+            }
+        };
+        Self { rare, ..Self::new() }
+    }
+
+    pub(super) fn bound(&self) -> Option<&Bound> {
+        self.rare.as_ref()?.bound.as_deref()
+    }
+
+    pub(super) fn bound_mut(&mut self) -> Option<&mut Bound> {
+        self.rare.as_mut()?.bound.as_deref_mut()
+    }
+
+    #[inline]
+    pub(super) fn take_bound(&mut self) -> Option<Box<Bound>> {
+        if self.is_plain() { None } else { self.take_bound_out() }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn take_bound_out(&mut self) -> Option<Box<Bound>> {
+        let bound = self.rare.as_mut()?.bound.take();
+        self.tidy();
+        bound
+    }
+
+    /// Gives an empty lane its bound.
+    pub(super) fn give_bound(&mut self, bound: Option<Box<Bound>>) {
+        self.rare = bound.map(Rare::with_bound);
     }
 
     /// How many messages there are.
     pub(crate) fn messages(&self) -> usize {
-        self.messages.len()
+        self.last.messages() + self.rare.as_ref().map_or(0, |rare| rare.messages)
     }
 
     /// How many controls there are.
     #[cfg(all(test, not(supervise_loom)))]
     pub(super) fn controls(&self) -> usize {
-        self.between.as_ref().map_or(0, |between| between.controls.len())
+        let full = self.rare.iter().flat_map(|rare| &rare.full);
+        full.chain([&self.last]).map(Chunk::controls).sum()
     }
 
-    /// Whether the lane has more room for messages than it keeps while it is empty.
     #[inline]
-    pub(super) fn has_much_room(&self) -> bool {
-        self.messages.capacity() > KEPT_ROOM
+    pub(super) fn is_empty(&self) -> bool {
+        self.last.is_empty()
     }
 
-    /// Gives the memory of a storm of messages back if it is over: this lane is empty, and `newest` messages have come since it was
-    /// drained. Drops no message.
+    #[inline]
+    pub(super) fn push(&mut self, message: M) {
+        if !self.last.has_room() {
+            self.make_room();
+        }
+        self.last.push_within(message);
+    }
+
     #[cold]
     #[inline(never)]
-    pub(super) fn give_room_back(&mut self, newest: usize) {
-        if newest <= KEPT_ROOM && self.messages.is_empty() {
-            self.messages = VecDeque::new();
+    fn make_room(&mut self) {
+        if self.last.messages() < CHUNK {
+            return self.last.grow();
         }
+        let rare = self.rare.get_or_insert_with(Box::default);
+        rare.messages += self.last.messages();
+        rare.full.push_back(std::mem::replace(&mut self.last, Chunk::with_room()));
     }
 
-    /// Swaps the contents with those of `other`, which gets the marks too.
-    #[inline]
-    pub(crate) fn swap(&mut self, other: &mut Self) {
-        std::mem::swap(&mut self.messages, &mut other.messages);
-        if self.between.is_some() || other.between.is_some() {
-            std::mem::swap(&mut self.between, &mut other.between);
+    pub(super) fn push_control(&mut self, control: C) {
+        self.last.push_control(control);
+    }
+
+    /// Puts messages before all others and before all controls.
+    pub(super) fn put_back(&mut self, messages: VecDeque<M>) {
+        if self.messages() + messages.len() <= CHUNK {
+            return messages.into_iter().rev().for_each(|message| self.last.push_front(message));
         }
-        self.marks.pass_to(&mut other.marks, other.messages.len());
+        let rare = self.rare.get_or_insert_with(Box::default);
+        rare.messages += messages.len();
+        for message in messages.into_iter().rev() {
+            if rare.full.front().is_none_or(|first| first.messages() >= CHUNK) {
+                rare.full.push_front(Chunk::with_room());
+            }
+            if let Some(first) = rare.full.front_mut() {
+                first.push_front(message);
+            }
+        }
+        self.tidy();
     }
 
     /// Marks the message that was pushed last.
     pub(super) fn mark_last(&mut self, weight: u32) {
-        self.marks.push(self.messages.len() - 1, weight);
+        self.last.mark_last(weight);
     }
 
-    /// For how many marks there is room.
-    #[cfg(all(test, feature = "timing", not(supervise_loom)))]
-    pub(super) fn room_of_marks(&self) -> usize {
-        self.marks.room()
-    }
-
-    /// Whether the first message is timed.
-    #[cfg(feature = "timing")]
+    /// Whether there is one chunk, and no bound.
     #[inline]
-    pub(crate) fn is_marked(&self) -> bool {
-        self.marks.is_next(self.messages.len())
+    pub(super) fn is_plain(&self) -> bool {
+        self.rare.is_none()
     }
 
-    /// The mark of the first message, which [is timed](Self::is_marked).
-    #[cfg(feature = "timing")]
-    pub(crate) fn take_mark(&mut self) -> Option<Mark> {
-        self.marks.take()
+    pub(super) fn has_one_chunk(&self) -> bool {
+        self.rare.as_ref().is_none_or(|rare| rare.full.is_empty())
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.messages.is_empty() && self.between.as_ref().is_none_or(|between| between.controls.is_empty())
-    }
-
+    /// Exchanges the last chunk for `chunk`, which is empty.
     #[inline]
-    pub(crate) fn push(&mut self, message: M) {
-        if self.messages.len() == self.messages.capacity() {
-            grow(&mut self.messages);
-        }
-        self.messages.push_back(Cell::new(message));
+    pub(super) fn swap(&mut self, chunk: &mut Chunk<M, C>) {
+        self.last.swap(chunk);
     }
 
-    pub(crate) fn push_control(&mut self, control: C) {
-        let between =
-            self.between.get_or_insert_with(|| Box::new(Between { controls: VecDeque::new(), first: 0 }));
-        between.controls.push_back((between.first + self.messages.len() as u64, control));
+    /// Takes the first of several chunks.
+    pub(super) fn take_full(&mut self) -> Option<Chunk<M, C>> {
+        let rare = self.rare.as_mut()?;
+        let mut first = rare.full.pop_front()?;
+        rare.messages -= first.messages();
+        self.tidy();
+        let mut taken = Chunk::new();
+        first.swap(&mut taken);
+        Some(taken)
     }
 
-    /// Puts a message back that was taken from the lane.
-    pub(crate) fn push_front(&mut self, message: M) {
-        self.messages.push_front(Cell::new(message));
-        if let Some(between) = &mut self.between {
-            match between.first.checked_sub(1) {
-                Some(first) => between.first = first,
-                // It was taken before the first control arrived.
-                None => between.controls.iter_mut().for_each(|(number, _)| *number += 1),
+    /// Takes the first message, even if controls are before it.
+    pub(super) fn pop_message(&mut self) -> Option<M> {
+        let Some(rare) = &mut self.rare else { return self.last.pop_message() };
+        let message = rare.full.iter_mut().find_map(Chunk::pop_message);
+        rare.messages -= usize::from(message.is_some());
+        let message = message.or_else(|| self.last.pop_message());
+        self.tidy();
+        message
+    }
+
+    /// Takes the first entry.
+    #[inline]
+    pub(crate) fn pop(&mut self) -> Option<Entry<M, C>> {
+        if self.is_plain() { self.last.pop() } else { self.pop_from_first() }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn pop_from_first(&mut self) -> Option<Entry<M, C>> {
+        let rare = self.rare.as_mut()?;
+        let entry = match rare.full.front_mut() {
+            Some(first) => {
+                let entry = first.pop();
+                rare.messages -= usize::from(matches!(entry, Some(Entry::Message(_))));
+                entry
             }
-        }
-    }
-
-    /// Puts a control back that was taken from the lane.
-    pub(crate) fn push_control_front(&mut self, control: C) {
-        let between =
-            self.between.get_or_insert_with(|| Box::new(Between { controls: VecDeque::new(), first: 0 }));
-        between.controls.push_front((between.first, control));
+            None => self.last.pop(),
+        };
+        self.tidy();
+        entry
     }
 
     /// Drops the controls for which `gone` says so.
     pub(super) fn forget_controls(&mut self, gone: impl Fn(&C) -> bool) {
-        if let Some(between) = &mut self.between {
-            between.controls.retain(|(_, control)| !gone(control));
+        self.rare.iter_mut().flat_map(|rare| &mut rare.full).for_each(|chunk| chunk.forget_controls(&gone));
+        self.last.forget_controls(gone);
+        self.tidy();
+    }
+
+    /// Forgets the first chunks if they are empty, and fills the last one if it is.
+    fn tidy(&mut self) {
+        let Some(rare) = &mut self.rare else { return };
+        while rare.full.front().is_some_and(Chunk::is_empty) {
+            rare.full.pop_front();
         }
-    }
-
-    /// Takes the first entry, if it is a control.
-    #[inline]
-    pub(crate) fn pop_control(&mut self) -> Option<C> {
-        self.between.as_mut()?.pop()
-    }
-
-    /// Takes the first message, even if controls are before it.
-    pub(crate) fn pop_message(&mut self) -> Option<M> {
-        if self.messages.is_empty() { None } else { Some(self.take_first()) }
-    }
-
-    /// Takes the first message, even if controls are before it.
-    ///
-    /// # Panics
-    ///
-    /// If there is no message.
-    #[inline]
-    pub(crate) fn take_first(&mut self) -> M {
-        if let Some(between) = &mut self.between {
-            between.first += 1;
+        while self.last.is_empty()
+            && let Some(last) = rare.full.pop_back()
+        {
+            rare.messages -= last.messages();
+            self.last = last;
         }
-        match self.messages.pop_front() {
-            Some(message) => message.into_inner(),
-            None => panic!("the caller has checked that a message waits"),
-        }
-    }
-
-    /// Takes the first entry.
-    pub(crate) fn pop(&mut self) -> Option<Entry<M, C>> {
-        match self.pop_control() {
-            Some(control) => Some(Entry::Control(control)),
-            None => self.pop_message().map(Entry::Message),
+        if rare.full.is_empty() && rare.bound.is_none() {
+            self.rare = None;
         }
     }
 }
 
-impl<M, C: fmt::Debug> fmt::Debug for Lane<M, C> {
+impl<M, C> Rare<M, C> {
+    #[cold]
+    fn with_bound(bound: Box<Bound>) -> Box<Self> {
+        Box::new(Self { bound: Some(bound), ..Self::default() })
+    }
+}
+
+impl<M, C> Default for Rare<M, C> {
+    fn default() -> Self {
+        Self { full: VecDeque::new(), messages: 0, bound: None }
+    }
+}
+
+impl<M, C> fmt::Debug for Lane<M, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Lane")
-            .field("messages", &self.messages())
-            .field("between", &self.between)
-            .finish_non_exhaustive()
+        f.debug_struct("Lane").field("messages", &self.messages()).finish_non_exhaustive()
     }
 }
 
-impl<C> Between<C> {
-    fn pop(&mut self) -> Option<C> {
-        let (number, _) = self.controls.front()?;
-        if *number > self.first {
-            return None;
-        }
-        self.controls.pop_front().map(|(_, control)| control)
-    }
-}
-
-#[cold]
-fn grow<M>(messages: &mut VecDeque<M>) {
-    if messages.capacity() == 0 {
-        // For most actors, never more than one message waits.
-        messages.reserve_exact(1);
-    } else {
-        messages.reserve(1);
-    }
-}
-
-#[cfg(test)]
+#[cfg(all(test, not(supervise_loom)))]
 mod tests {
+    use super::super::Overflow;
     use super::*;
 
-    #[derive(Debug)]
-    enum Control {
-        PoisonPill,
-        Kill,
-    }
+    /// Messages are numbers, controls letters.
+    type Plain = Lane<usize, char>;
 
-    /// Uses letters for controls, which must come out in the place where they went in.
-    fn drained(lane: &mut Lane<u32, Control>) -> String {
-        let entries = std::iter::from_fn(|| lane.pop()).map(|entry| match entry {
-            Entry::Message(message) => message.to_string(),
-            Entry::Control(Control::PoisonPill) => "p".to_owned(),
-            Entry::Control(Control::Kill) => "k".to_owned(),
-        });
-        entries.collect()
-    }
-
-    fn lane() -> Lane<u32, Control> {
-        let mut lane = Lane::new();
-        for message in 1..=3 {
-            lane.push(message);
+    /// Counts up from `first`. A control stands behind each message whose number can be divided by 500.
+    fn push(lane: &mut Plain, numbers: std::ops::Range<usize>) {
+        for number in numbers {
+            lane.push(number);
+            if number % 500 == 0 {
+                lane.push_control('c');
+            }
         }
-        lane.push_control(Control::PoisonPill);
-        lane.push_control(Control::Kill);
-        lane.push(4);
-        lane.push_control(Control::PoisonPill);
-        lane
+    }
+
+    /// Takes everything, in chunks. Returns the messages, and behind which messages the controls stood.
+    fn taken(lane: &mut Plain) -> (Vec<usize>, Vec<usize>) {
+        let (mut messages, mut controls) = (Vec::new(), Vec::new());
+        while !lane.is_empty() {
+            let mut chunk = next(lane);
+            assert!(chunk.messages() <= CHUNK);
+            while let Some(entry) = chunk.pop() {
+                match entry {
+                    Entry::Message(message) => messages.push(message),
+                    Entry::Control(_) => controls.push(*messages.last().expect("a message is before it")),
+                }
+            }
+        }
+        assert_eq!(lane.messages(), 0);
+        (messages, controls)
+    }
+
+    fn next(lane: &mut Plain) -> Chunk<usize, char> {
+        lane.take_full().unwrap_or_else(|| {
+            let mut chunk = Chunk::new();
+            lane.swap(&mut chunk);
+            chunk
+        })
+    }
+
+    fn by_500(numbers: std::ops::Range<usize>) -> Vec<usize> {
+        numbers.filter(|number| number % 500 == 0).collect()
     }
 
     #[test]
-    fn controls_keep_their_place() {
-        let mut lane = lane();
-        assert_eq!(lane.messages(), 4);
-        assert_eq!(drained(&mut lane), "123pk4p");
-        assert!(lane.is_empty());
-        lane.push_control(Control::Kill);
+    fn messages_and_controls_keep_their_order_over_many_chunks() {
+        for count in [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK, 10_000] {
+            let mut lane = Plain::new();
+            push(&mut lane, 0..count);
+            assert_eq!(lane.messages(), count);
+            assert_eq!(taken(&mut lane), ((0..count).collect(), by_500(0..count)));
+        }
+    }
+
+    #[test]
+    fn what_comes_while_chunks_are_taken_comes_last() {
+        let mut lane = Plain::new();
+        push(&mut lane, 0..3000);
+        assert_eq!((next(&mut lane).messages(), lane.messages()), (CHUNK, 3000 - CHUNK));
+        push(&mut lane, 3000..5000);
+        assert_eq!(taken(&mut lane), ((CHUNK..5000).collect(), by_500(CHUNK..5000)));
+    }
+
+    #[test]
+    fn entries_come_out_one_by_one_too() {
+        let mut lane = Plain::new();
+        push(&mut lane, 1..5001);
+        for number in 1..=5000 {
+            assert!(matches!(lane.pop(), Some(Entry::Message(message)) if message == number));
+            if number % 500 == 0 {
+                assert!(matches!(lane.pop(), Some(Entry::Control('c'))));
+            }
+            assert_eq!(lane.messages(), 5000 - number);
+        }
+        assert!(lane.pop().is_none() && lane.is_empty());
+    }
+
+    /// The controls stay, also those in chunks whose messages are all displaced.
+    #[test]
+    fn the_oldest_message_is_displaced_over_controls_and_chunks() {
+        let mut lane = Plain::new();
+        push(&mut lane, 0..5000);
+        for number in 0..5000 {
+            assert_eq!(lane.pop_message(), Some(number));
+        }
+        assert_eq!((lane.pop_message(), lane.messages(), lane.controls()), (None, 0, 10));
         assert!(!lane.is_empty());
-        lane.push(5);
-        assert_eq!(drained(&mut lane), "k5");
+        lane.forget_controls(|_| true);
+        assert!(lane.is_empty() && lane.pop().is_none());
     }
 
     #[test]
-    fn a_control_that_comes_later_keeps_its_place_too() {
-        let mut lane = lane();
-        assert_eq!(lane.pop_message(), Some(1));
-        lane.push(5);
-        lane.push_control(Control::Kill);
-        assert_eq!(drained(&mut lane), "23pk4p5k");
-    }
-
-    #[test]
-    fn what_is_exchanged_keeps_its_places() {
-        let (mut lane, mut other) = (lane(), Lane::new());
-        lane.swap(&mut other);
-        assert!(lane.is_empty());
-        assert_eq!(drained(&mut other), "123pk4p");
-    }
-
-    #[test]
-    fn a_message_that_is_put_back_is_first() {
-        let mut lane = lane();
-        for again in 1..=3 {
-            assert!(lane.pop_control().is_none());
-            assert_eq!(lane.pop_message(), Some(again));
-            lane.push_front(again);
-            assert!(lane.pop_control().is_none());
-            assert_eq!(lane.pop_message(), Some(again));
+    fn messages_that_are_put_back_come_first() {
+        for waiting in [0, 5, 3000] {
+            let mut lane = Plain::new();
+            push(&mut lane, 4000..4000 + waiting);
+            lane.put_back((20..4000).collect());
+            lane.put_back((0..20).collect());
+            assert_eq!(lane.messages(), 4000 + waiting);
+            assert_eq!(taken(&mut lane), ((0..4000 + waiting).collect(), by_500(4000..4000 + waiting)));
         }
-        assert_eq!(drained(&mut lane), "pk4p");
     }
 
     #[test]
-    fn a_control_that_is_put_back_is_first() {
-        let mut lane = lane();
-        for _ in 1..=3 {
-            lane.pop_message();
-        }
-        let control = lane.pop_control().expect("it is first");
-        lane.push_control_front(control);
-        lane.push_control(Control::Kill);
-        assert_eq!(drained(&mut lane), "pk4pk");
-        lane.push_control_front(Control::Kill);
-        lane.push(5);
-        assert_eq!(drained(&mut lane), "k5");
+    fn a_bound_stays_when_the_chunks_have_gone() {
+        let mut lane = Plain::of_kind(MailboxKind::Bounded { capacity: 9, overflow: Overflow::Fail });
+        push(&mut lane, 0..5000);
+        assert_eq!(taken(&mut lane).0.len(), 5000);
+        assert_eq!(lane.take_bound().map(|bound| bound.capacity), Some(9));
+        assert!(lane.is_plain());
     }
 
     #[test]
-    fn a_message_that_was_taken_before_the_first_control_came_is_put_back_before_it() {
-        let mut lane = Lane::new();
-        lane.push(1);
-        lane.push(2);
-        assert_eq!(lane.pop_message(), Some(1));
-        lane.push_control(Control::Kill);
-        lane.push_front(1);
-        assert_eq!(drained(&mut lane), "12k");
-    }
-
-    #[test]
-    fn only_an_empty_lane_gives_its_room_away_and_only_much() {
-        let mut lane: Lane<u32, Control> = Lane::new();
-        (0..1024).for_each(|message| lane.push(message));
-        while lane.pop_message().is_some() {}
-        assert!(!lane.has_much_room());
-        (0..5000).for_each(|message| lane.push(message));
-        lane.give_room_back(1);
-        assert_eq!(std::iter::from_fn(|| lane.pop_message()).count(), 5000);
-        lane.give_room_back(5000);
-        assert!(lane.has_much_room(), "the storm goes on");
-        lane.give_room_back(1);
-        assert!(!lane.has_much_room());
-        lane.push(1);
-        assert_eq!(lane.pop_message(), Some(1));
-    }
-
-    #[test]
-    fn a_message_may_be_taken_from_behind_a_control() {
-        let mut lane = lane();
-        for displaced in 1..=4 {
-            assert_eq!(lane.pop_message(), Some(displaced));
-        }
-        assert_eq!(lane.pop_message(), None);
-        lane.push(5);
-        assert_eq!(drained(&mut lane), "pkp5");
+    fn a_lane_has_one_chunk_when_a_storm_is_over() {
+        let mut lane = Plain::new();
+        push(&mut lane, 0..100_000);
+        assert!(!lane.is_plain());
+        assert_eq!(taken(&mut lane).0.len(), 100_000);
+        assert!(lane.is_plain() && !lane.last.has_much_room());
     }
 }

@@ -14,7 +14,7 @@ use loom::sync::Arc;
 use loom::sync::atomic::{AtomicBool, Ordering};
 use loom::thread;
 
-use super::{Entry, Lane, Mailbox, MailboxKind, Overflow, Pushed};
+use super::{Chunk, Entry, Mailbox, MailboxKind, Overflow, Pushed};
 
 /// What a message in the system lane asks for.
 #[derive(Debug)]
@@ -59,12 +59,12 @@ struct Cell {
 struct Runner {
     accepts: bool,
     stopped: bool,
-    taken: Lane<u32, Control>,
+    taken: Chunk<u32, Control>,
 }
 
 impl Runner {
     fn new() -> Self {
-        Self { accepts: true, stopped: false, taken: Lane::new() }
+        Self { accepts: true, stopped: false, taken: Chunk::new() }
     }
 
     fn suspended() -> Self {
@@ -157,13 +157,11 @@ impl Cell {
             System::Suspend => runner.accepts = false,
             System::Resume => runner.accepts = true,
             System::Stop => {
-                let user = self.mailbox.close_user_lane();
+                let mut user = self.mailbox.close_user_lane();
                 let mut system = self.mailbox.close_system_lane();
                 *noted(&self.system_handled) += std::iter::from_fn(|| system.pop()).count();
-                for mut lane in [std::mem::replace(&mut runner.taken, Lane::new()), user] {
-                    while let Some(entry) = lane.pop() {
-                        self.note_entry(entry, Fate::Left);
-                    }
+                while let Some(entry) = runner.taken.pop().or_else(|| user.pop()) {
+                    self.note_entry(entry, Fate::Left);
                 }
                 runner.stopped = true;
             }

@@ -17,6 +17,7 @@
 //!
 //! Rules 1.2 and 1.6.
 
+mod chunk;
 mod close;
 mod kind;
 mod lane;
@@ -31,12 +32,12 @@ mod vitals;
 
 use std::fmt;
 
+pub(crate) use self::chunk::{Chunk, Entry};
 pub(crate) use self::close::SendersToWake;
 pub use self::kind::{MailboxKind, Overflow};
-pub(crate) use self::lane::{Entry, Lane};
+pub(crate) use self::lane::Lane;
 pub(crate) use self::push::{Pushed, SendGuard};
 use self::sample::Sampler;
-use self::senders::Bound;
 pub(crate) use self::system_lane::SystemLane;
 pub(crate) use self::vitals::Vitals;
 use crate::base::sync::atomic::{AtomicBool, AtomicU16, AtomicUsize, Ordering};
@@ -85,7 +86,6 @@ struct Lanes<M, C, S, R> {
     user: Lane<M, C>,
     /// The runner, while it has nothing to do.
     runner: Option<R>,
-    bound: Option<Box<Bound>>,
     system: SystemLane<S>,
 }
 
@@ -119,21 +119,16 @@ impl Closed {
 
 impl<M, C, S, R> Mailbox<M, C, S, R> {
     pub(crate) fn new(kind: MailboxKind) -> Self {
-        let bound = match kind {
-            MailboxKind::Unbounded => None,
-            MailboxKind::Bounded { capacity, overflow } => Some(Box::new(Bound::new(capacity, overflow))),
-        };
         let lanes = Lanes {
             system: SystemLane::Empty,
-            user: Lane::new(),
+            user: Lane::of_kind(kind),
             runner: None,
             for_user: false,
             woken: false,
             closed: Closed::default(),
-            guarded: bound.is_some(),
+            guarded: matches!(kind, MailboxKind::Bounded { .. }),
             pushed: 0,
             sampler: Sampler::OFF,
-            bound,
         };
         Self {
             system_waits: AtomicBool::new(false),
@@ -155,7 +150,7 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
 
     /// How many messages may wait, if there is a bound.
     pub(crate) fn capacity(&self) -> Option<usize> {
-        self.lock().bound.as_ref().map(|bound| bound.capacity)
+        self.lock().user.bound().map(|bound| bound.capacity)
     }
 
     /// How many messages wait or are being handled. A hint: the number may change at any time.
@@ -185,7 +180,7 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
 }
 
 impl<M, C, S, R> Lanes<M, C, S, R> {
-    /// Takes what waits, which this cell will not handle.
+    /// Takes the lane, whose messages this cell will not handle.
     fn take_all(&mut self) -> Lane<M, C> {
         let all = std::mem::replace(&mut self.user, Lane::new());
         self.not_handled(all.messages());
@@ -252,7 +247,7 @@ mod tests {
         assert_eq!(take(), (Some(1), true));
         assert!(matches!(mailbox.enter().push(7), Pushed::Taken(None)));
         assert_eq!(take(), (Some(2), false));
-        assert!(mailbox.take_user(&mut Lane::new()));
+        assert!(mailbox.take_user(&mut Chunk::new()));
         assert_eq!(mailbox.push_control(8), Ok(None));
         assert_eq!(take(), (Some(3), false), "a control");
     }
@@ -264,27 +259,10 @@ mod tests {
         for message in [1, 2] {
             assert!(matches!(mailbox.enter().push(message), Pushed::Taken(None)));
         }
-        let mut batch = Lane::new();
+        let mut batch = Chunk::new();
         assert!(!mailbox.take_user(&mut batch));
         assert!(matches!(mailbox.enter().push(3), Pushed::Taken(None)), "2 is not the oldest");
         assert!(matches!(mailbox.enter().push(4), Pushed::Displaced(2)));
         assert_eq!(mailbox.begin_next(&mut batch), 1);
-    }
-
-    #[test]
-    fn the_room_of_a_storm_is_given_back_when_it_is_over() {
-        let mailbox: Mailbox<u32, (), (), ()> = Mailbox::new(MailboxKind::Unbounded);
-        let mut batch = Lane::new();
-        let mut handle = |messages: u32| {
-            (0..messages)
-                .for_each(|message| assert!(matches!(mailbox.enter().push(message), Pushed::Taken(None))));
-            assert!(mailbox.take_user(&mut batch));
-            (0..messages).for_each(|message| assert_eq!(mailbox.begin_next(&mut batch), message));
-            (mailbox.lock().user.has_much_room(), batch.has_much_room())
-        };
-        handle(5000);
-        assert_eq!(handle(5000), (true, true), "a storm keeps its room");
-        assert_eq!(handle(1), (false, true));
-        assert_eq!(handle(1), (false, false));
     }
 }

@@ -44,7 +44,7 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
         if self.admits(&lanes) {
             return Pushed::Taken(lanes.enqueue(message));
         }
-        match lanes.bound.as_ref().map(|bound| bound.overflow) {
+        match lanes.user.bound().map(|bound| bound.overflow) {
             None => Pushed::Closed(message),
             Some(Overflow::Fail) => Pushed::Full(message),
             Some(Overflow::DropNewest) => Pushed::Displaced(message),

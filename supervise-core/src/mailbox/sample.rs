@@ -190,7 +190,7 @@ mod kept {
 
 #[cfg(all(test, feature = "timing", not(supervise_loom)))]
 mod tests {
-    use super::super::{Lane, Mailbox, MailboxKind, Overflow};
+    use super::super::{Chunk, Mailbox, MailboxKind, Overflow};
     use super::*;
 
     type Plain = Mailbox<u32, (), (), ()>;
@@ -256,7 +256,7 @@ mod tests {
 
     #[test]
     fn the_room_of_a_storm_of_marks_is_given_back() {
-        let (mailbox, mut batch) = (Plain::new(MailboxKind::Unbounded), Lane::new());
+        let (mailbox, mut batch) = (Plain::new(MailboxKind::Unbounded), Chunk::new());
         mailbox.time(1, false);
         for storm in [5000, 5000, 1] {
             push(&mailbox, 0..storm);
@@ -272,20 +272,24 @@ mod tests {
     }
 
     /// Takes all messages. Returns those that are marked.
-    fn marked(mailbox: &Plain, batch: &mut Lane<u32, ()>) -> Vec<u32> {
-        mailbox.take_user(batch);
+    fn marked(mailbox: &Plain, batch: &mut Chunk<u32, ()>) -> Vec<u32> {
         let mut marked = Vec::new();
-        while batch.messages() > 0 {
-            let mark = if batch.is_marked() { batch.take_mark() } else { None };
-            let message = mailbox.begin_next(batch);
-            marked.extend(mark.map(|_| message));
+        loop {
+            let was_last = mailbox.take_user(batch);
+            while batch.messages() > 0 {
+                let mark = if batch.is_marked() { batch.take_mark() } else { None };
+                let message = mailbox.begin_next(batch);
+                marked.extend(mark.map(|_| message));
+            }
+            if was_last {
+                return marked;
+            }
         }
-        marked
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_mark_stays_with_its_message() {
-        let (mailbox, mut batch) = (Plain::new(MailboxKind::Unbounded), Lane::new());
+        let (mailbox, mut batch) = (Plain::new(MailboxKind::Unbounded), Chunk::new());
         mailbox.time(1, false);
         push(&mailbox, 0..5);
         mailbox.time(0, false);
@@ -309,7 +313,7 @@ mod tests {
         let mailbox = Plain::new(MailboxKind::Bounded { capacity: 2, overflow: Overflow::DropOldest });
         mailbox.time(1, true);
         push(&mailbox, 0..9);
-        assert_eq!(marked(&mailbox, &mut Lane::new()), Vec::<u32>::new());
+        assert_eq!(marked(&mailbox, &mut Chunk::new()), Vec::<u32>::new());
         assert_eq!(mailbox.times_another(), None);
     }
 }

@@ -38,14 +38,14 @@ impl Bound {
 impl<M, C, S, R> Mailbox<M, C, S, R> {
     /// Whether there is room for one more message. The message that the cell has just begun to handle may still count.
     pub(super) fn has_room(&self, lanes: &Lanes<M, C, S, R>) -> bool {
-        lanes.bound.as_ref().is_none_or(|bound| {
+        lanes.user.bound().is_none_or(|bound| {
             lanes.user.messages() + self.in_hand.load(Ordering::Relaxed) + bound.let_in < bound.capacity
         })
     }
 
     /// Whether there is room for one more message, and no other sender waits for it.
     pub(super) fn admits(&self, lanes: &Lanes<M, C, S, R>) -> bool {
-        lanes.bound.as_ref().map_or(!lanes.closed.user(), |bound| bound.waiting.is_empty() && self.has_room(lanes))
+        lanes.user.bound().map_or(!lanes.closed.user(), |bound| bound.waiting.is_empty() && self.has_room(lanes))
     }
 
     /// A waiter through which a sender can wait for room.
@@ -69,7 +69,7 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
         if self.admits(&lanes) {
             return Pushed::Taken(lanes.enqueue(message));
         }
-        let waits_already = lanes.bound.as_mut().and_then(|bound| bound.wait_as_guest(waker));
+        let waits_already = lanes.user.bound_mut().and_then(|bound| bound.wait_as_guest(waker));
         self.senders_wait.store(true, Ordering::Relaxed);
         drop(lanes);
         drop(waits_already);
@@ -98,7 +98,7 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
         if !self.has_room(&lanes) {
             return None;
         }
-        let bound = lanes.bound.as_mut()?;
+        let bound = lanes.user.bound_mut()?;
         let first = bound.waiting.pop_front()?;
         bound.let_in += usize::from(!first.is_guest);
         self.senders_wait.store(!bound.waiting.is_empty(), Ordering::Relaxed);
@@ -107,7 +107,7 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
 
     /// Removes a sender that has a ticket and will not push. Returns its waker, if it waits.
     fn leave(&self, lanes: &mut Lanes<M, C, S, R>, ticket: u64) -> Option<Waiting> {
-        let bound = lanes.bound.as_mut()?;
+        let bound = lanes.user.bound_mut()?;
         let left = if bound.take_admission(ticket) { None } else { bound.take_out(ticket) };
         self.senders_wait.store(!bound.waiting.is_empty(), Ordering::Relaxed);
         left
@@ -172,7 +172,7 @@ impl<M, C, S, R> SendWaiter<'_, M, C, S, R> {
                 waker = Some(cx.waker().clone());
                 continue;
             };
-            let old = lanes.bound.as_mut().and_then(|bound| bound.wait(&mut self.ticket, waker));
+            let old = lanes.user.bound_mut().and_then(|bound| bound.wait(&mut self.ticket, waker));
             self.mailbox.senders_wait.store(true, Ordering::Relaxed);
             drop(lanes);
             drop(old);
@@ -194,7 +194,7 @@ impl<M, C, S, R> SendWaiter<'_, M, C, S, R> {
         let left = mailbox.leave(&mut lanes, ticket);
         let waiting = lanes.user.messages() + mailbox.in_hand.load(Ordering::Relaxed);
         let most = |bound: &Bound| bound.capacity.saturating_mul(2).saturating_sub(bound.let_in);
-        let is_full = lanes.bound.as_deref().is_some_and(|bound| waiting >= most(bound));
+        let is_full = lanes.user.bound().is_some_and(|bound| waiting >= most(bound));
         let pushed = if is_full || lanes.closed.to_messages() {
             Err(message)
         } else {
@@ -219,7 +219,7 @@ impl<M, C, S, R> SendWaiter<'_, M, C, S, R> {
 
     /// Whether the sender may push its message now. Uses up its admission if it was admitted.
     fn is_admitted(&mut self, lanes: &mut Lanes<M, C, S, R>) -> bool {
-        let Some(bound) = &mut lanes.bound else { return true };
+        let Some(bound) = lanes.user.bound_mut() else { return true };
         let first = match self.ticket {
             None => bound.waiting.is_empty(),
             Some(ticket) => bound.take_admission(ticket),

@@ -1,6 +1,7 @@
 //! The side of the cell: it takes messages from the lanes, and parks its runner.
 
-use super::{Entry, Lane, Mailbox};
+use super::{Chunk, Entry, Lanes, Mailbox};
+use crate::base::sync::MutexGuard;
 use crate::base::sync::atomic::Ordering;
 
 impl<M, C, S, R> Mailbox<M, C, S, R> {
@@ -22,15 +23,33 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
 
     /// [`take_user_beside`](Self::take_user_beside) for a cell that has kept no messages.
     #[cfg(test)]
-    pub(crate) fn take_user(&self, batch: &mut Lane<M, C>) -> bool {
+    pub(crate) fn take_user(&self, batch: &mut Chunk<M, C>) -> bool {
         self.take_user_beside(0, batch)
     }
 
-    /// Moves what the cell may handle next into `batch`, which is empty: the whole lane, or one entry if messages may
+    /// Moves what the cell may handle next into `batch`, which is empty: the first chunk of the lane, or one entry if messages may
     /// be displaced. Returns whether the lane is now empty. The cell has `kept` messages that it does not begin to handle.
-    pub(crate) fn take_user_beside(&self, kept: usize, batch: &mut Lane<M, C>) -> bool {
+    pub(crate) fn take_user_beside(&self, kept: usize, batch: &mut Chunk<M, C>) -> bool {
         let mut lanes = self.lock();
-        if self.displaces && lanes.bound.is_some() {
+        let takes_all = lanes.user.is_plain() || (!self.displaces && lanes.user.has_one_chunk());
+        if !takes_all || batch.has_much_room() {
+            return self.take_chunk_beside(lanes, kept, batch);
+        }
+        lanes.user.swap(batch);
+        // Under the lock, so that moving a message into the batch does not look like room.
+        self.in_hand.store(batch.messages() + kept, Ordering::Relaxed);
+        true
+    }
+
+    // A separate function, so that most mailboxes do not pay for it.
+    #[inline(never)]
+    fn take_chunk_beside(
+        &self,
+        mut lanes: MutexGuard<'_, Lanes<M, C, S, R>>,
+        kept: usize,
+        batch: &mut Chunk<M, C>,
+    ) -> bool {
+        if self.displaces && lanes.user.bound().is_some() {
             match lanes.user.pop() {
                 Some(Entry::Message(message)) => batch.push(message),
                 Some(Entry::Control(control)) => batch.push_control(control),
@@ -40,19 +59,25 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
             self.in_hand.store(kept, Ordering::Relaxed);
             return lanes.user.is_empty();
         }
-        lanes.user.swap(batch);
-        let taken = batch.messages();
-        // Under the lock, so that moving a message into the batch does not look like room.
-        self.in_hand.store(taken + kept, Ordering::Relaxed);
-        if lanes.user.has_much_room() {
-            lanes.user.give_room_back(taken);
-        }
-        true
+        let emptied = match lanes.user.take_full() {
+            Some(first) => Some(std::mem::replace(batch, first)),
+            None => {
+                // There was a storm of messages, or many were put back.
+                let large = batch.has_much_room().then(|| std::mem::replace(batch, Chunk::new()));
+                lanes.user.swap(batch);
+                large
+            }
+        };
+        self.in_hand.store(batch.messages() + kept, Ordering::Relaxed);
+        let is_empty = lanes.user.is_empty();
+        drop(lanes);
+        drop(emptied);
+        is_empty
     }
 
     /// Takes the first message of a batch, if there is one. This makes room for another message.
     #[inline]
-    pub(crate) fn begin_next(&self, batch: &mut Lane<M, C>) -> M {
+    pub(crate) fn begin_next(&self, batch: &mut Chunk<M, C>) -> M {
         self.in_hand.store(batch.messages() - 1, Ordering::Relaxed);
         if self.senders_wait() {
             self.let_senders_in();

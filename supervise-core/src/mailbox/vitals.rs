@@ -61,7 +61,7 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
             waiting: lanes.user.messages() + self.in_hand.load(Ordering::Relaxed),
             handling: self.handling.load(Ordering::Relaxed),
             entered: self.entered(),
-            capacity: lanes.bound.as_ref().map(|bound| bound.capacity),
+            capacity: lanes.user.bound().map(|bound| bound.capacity),
         }
     }
 }
@@ -78,7 +78,7 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
 mod tests {
     use std::collections::VecDeque;
 
-    use super::super::{Lane, MailboxKind, Overflow};
+    use super::super::{Chunk, MailboxKind, Overflow};
     use super::*;
 
     type Plain = Mailbox<u32, (), (), ()>;
@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn what_was_handled_is_what_was_pushed_without_what_waits() {
         let mailbox = Plain::new(MailboxKind::Unbounded);
-        let mut batch = Lane::new();
+        let mut batch = Chunk::new();
         (0..5).for_each(|message| push(&mailbox, message));
         assert_eq!(handled(&mailbox), 0);
         mailbox.take_user(&mut batch);
@@ -117,7 +117,7 @@ mod tests {
     fn what_a_closed_lane_gives_back_is_not_handled() {
         for close in [true, false] {
             let mailbox = Plain::new(MailboxKind::Unbounded);
-            let mut batch = Lane::new();
+            let mut batch = Chunk::new();
             (0..5).for_each(|message| push(&mailbox, message));
             mailbox.take_user(&mut batch);
             mailbox.begin_next(&mut batch);

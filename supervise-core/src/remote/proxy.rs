@@ -22,7 +22,7 @@ use crate::actor::{
     System, dispatch::Task,
 };
 use crate::base::{Uid, contained, drop_contained};
-use crate::mailbox::{Entry, Lane, Mailbox, MailboxKind, Overflow};
+use crate::mailbox::{Chunk, Entry, Mailbox, MailboxKind, Overflow};
 use crate::observe::DeadLetterReason;
 use crate::supervision::{ChildId, HowEnded};
 
@@ -75,7 +75,7 @@ pub(super) fn make<A: RemoteActor>(
         contracts: Vec::new(),
         last: None,
         buffer: Vec::new(),
-        batch: Lane::new(),
+        batch: Chunk::new(),
         ends: HashMap::new(),
     };
     let task = Task::new(Arc::clone(&cell) as _, Waker::from(Arc::clone(&cell)), proxy);
@@ -96,7 +96,7 @@ struct Proxy<A: RemoteActor> {
     /// Holds the arguments of the message that is being written.
     buffer: Vec<u8>,
     /// What was taken from the user lane and not written yet.
-    batch: Lane<A::Message, Control>,
+    batch: Chunk<A::Message, Control>,
     /// How the subjects ended whose end stands behind messages for this watcher.
     ends: HashMap<Uid, HowEnded>,
 }
@@ -297,17 +297,15 @@ impl<A: RemoteActor> Proxy<A> {
     fn end(&mut self) {
         let (me, core) = (AnyActorRef(Arc::clone(&self.cell) as _), &self.cell.core);
         core.ends_because(EndReason::Unreachable);
-        let mut left = std::mem::replace(&mut self.batch, Lane::new());
+        let mut left = std::mem::replace(&mut self.batch, Chunk::new());
         let mut waits = self.cell.mailbox.close_user_lane();
-        for lane in [&mut left, &mut waits] {
-            while let Some(entry) = lane.pop() {
-                match entry {
-                    Entry::Message(message) => {
-                        let name = A::message_name(&message);
-                        core.lose(name, DeadLetterReason::Unreachable, AskError::Undeliverable, message);
-                    }
-                    Entry::Control(control) => drop_contained(control),
+        while let Some(entry) = left.pop().or_else(|| waits.pop()) {
+            match entry {
+                Entry::Message(message) => {
+                    let name = A::message_name(&message);
+                    core.lose(name, DeadLetterReason::Unreachable, AskError::Undeliverable, message);
                 }
+                Entry::Control(control) => drop_contained(control),
             }
         }
         let mut system = self.cell.mailbox.close_system_lane();

@@ -39,7 +39,7 @@ use crate::actor::reply;
 use crate::actor::request::AskError;
 use crate::base::{Timers, later};
 use crate::failure::Failure;
-use crate::mailbox::Lane;
+use crate::mailbox::Chunk;
 use crate::supervision::{Call, ChildId, ChildInfo, Effect, HowEnded, Input, Note, Returned, Timer};
 
 /// The part of a cell that continues to work while a handler borrows the rest.
@@ -47,7 +47,7 @@ use crate::supervision::{Call, ChildId, ChildInfo, Effect, HowEnded, Input, Note
 pub(super) struct EffectRunner<A: Actor> {
     pub(super) cell: Arc<Cell<A::Message>>,
     /// The entries taken from the user lane.
-    user: Lane<A::Message, Control>,
+    user: Chunk<A::Message, Control>,
     /// Whether all entries were taken from the lane in this turn.
     looked: bool,
     /// How many messages were handled in this turn.
@@ -183,7 +183,7 @@ impl<A: Actor> EffectRunner<A> {
     pub(super) fn new(cell: Arc<Cell<A::Message>>, settings: Option<Box<Settings>>) -> Self {
         Self {
             cell,
-            user: Lane::new(),
+            user: Chunk::new(),
             looked: false,
             handled: 0,
             unnoticed: 0,
