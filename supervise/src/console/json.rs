@@ -238,6 +238,9 @@ fn card(out: &mut Writer, card: &Card) {
     out.texts("kind", card.kind.word());
     out.texts("title", card.title());
     out.numbers("actors", card.actors);
+    if card.at_least {
+        out.numbers("at_least", true);
+    }
     out.texts("path", &card.path);
     out.texts("type", &card.actor_type);
     out.texts("says", &card.says);

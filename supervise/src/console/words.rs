@@ -85,6 +85,12 @@ pub(super) fn count(number: usize) -> Count {
     Count(number as u64)
 }
 
+/// A number of actors of which there may be more: `64`, `at least 64`.
+pub(super) fn at_least(number: usize, may_have_more: bool) -> String {
+    let least = if may_have_more { "at least " } else { "" };
+    format!("{least}{}", count(number))
+}
+
 /// `1st`, `2nd`, `11th`.
 pub(super) struct Ordinal(pub(super) u32);
 

@@ -56,7 +56,11 @@ pub(super) fn says(kind: Kind, sight: &Sight<'_>, known: &Known<'_>) -> String {
             format!("It is stopping{last}. {}{}.", waits_behind(sight.waiting), oldest(mark, now))
         }
         Kind::RestartLoop => {
-            let says = known.failing.map_or_else(String::new, |failing| restart_loop(failing, sight, known));
+            let unknown = || {
+                let failed = so_many(u64::from(sight.attempt), "time");
+                format!("Failed {failed} in a row. {} decides.", known.supervisor)
+            };
+            let says = known.failing.map_or_else(unknown, |failing| restart_loop(failing, sight, known));
             says + &mailbox(sight, known)
         }
         Kind::NearLimit => {
@@ -161,7 +165,7 @@ fn restart_loop(failing: &Failing, sight: &Sight<'_>, known: &Known<'_>) -> Stri
     };
     let rule = decision.rule.map_or_else(String::new, |rule| format!(", rule `{rule}`"));
     let in_a_row = match failing.next_try(sight) {
-        Some(_) => format!(" That was its {} failure in a row.", Ordinal(decision.attempt)),
+        Some(_) => format!(" That was its {} failure in a row.", Ordinal(failing.attempt(sight))),
         None => String::new(),
     };
     let delayed = matches!(decision.outcome, Outcome::Restarting { delay: Some(_), .. });
@@ -242,10 +246,9 @@ fn near_limit(budget: Budget, sight: &Sight<'_>, known: &Known<'_>) -> String {
 
 /// What else happened, or is still to come, for an actor that fails.
 pub(super) fn moments(kind: Kind, sight: &Sight<'_>, failing: Option<&Failing>) -> Vec<Moment> {
-    let of_loop = failing.filter(|_| kind == Kind::RestartLoop).map(|failing| match failing.next_try(sight) {
-        Some(at) => Moment::soon("The next try comes", at),
-        None => Moment::last(failing.last),
-    });
+    let next = failing.map_or(sight.due, |failing| failing.next_try(sight));
+    let next = next.map(|at| Moment::soon("The next try comes", at));
+    let of_loop = next.or(failing.map(|failing| Moment::last(failing.last))).filter(|_| kind == Kind::RestartLoop);
     let fails = matches!(kind, Kind::RestartLoop | Kind::NearLimit);
     of_loop.into_iter().chain(sight.budget.filter(|_| fails).and_then(Moment::of)).collect()
 }

@@ -3,6 +3,7 @@ mod branches;
 mod failures;
 mod limits;
 mod lines;
+mod loops;
 mod waiting;
 
 use supervise_core::{DeadLetterReason, During, NodeState, Outcome};

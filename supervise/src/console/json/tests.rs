@@ -81,6 +81,7 @@ fn card_with(text: &str, path: &str) -> Card {
         cause: Some(text.to_owned()),
         weight: 1,
         near_limit: false,
+        at_least: false,
         goes: None,
     }
 }
