@@ -129,3 +129,63 @@ async fn con_13_a_place_whose_actors_fail_again_and_again_is_in_a_restart_loop(s
     look(system, &mut watch, 150).await;
     assert!(!watch.text().contains("Restart loop"), "it is calm\n{}", watch.text());
 }
+
+/// A loop is over when nobody is left who replaces the actors.
+#[supervise::test]
+async fn con_13_a_place_is_in_no_loop_when_its_supervisor_was_stopped(system: &TestSystem) {
+    system.allow_failures();
+    system.allow_dead_letters();
+    let clerk = BackoffSupervisor::on_failure("clerk", || Clerk, delays()).props();
+    let clerk = system.spawn_with("office", clerk).unwrap();
+    let mut watch = Console::of(system).by_hand();
+    for wait in [3, 5, 1] {
+        clerk.stamp().tell().unwrap();
+        look(system, &mut watch, wait).await;
+    }
+    assert!(watch.text().contains("Restart loop: /user/office/clerk"), "{}", watch.text());
+    clerk.actor_ref().stop();
+    look(system, &mut watch, 1).await;
+    assert!(watch.text().contains("All is well"), "{}", watch.text());
+}
+
+#[actor]
+#[supervise(one_for_one, on(NoInk) = Escalate)]
+struct Desk;
+
+#[actor]
+impl Desk {
+    #[handler]
+    fn seat(&mut self, ctx: &mut Context<Self>) -> Result<ClerkRef, SpawnError> {
+        ctx.spawn("clerk", || Clerk)
+    }
+}
+
+#[actor]
+#[supervise(one_for_one, on(NoInk) = Restart(backoff(min = "10s", max = "10s")), on(_) = Stop)]
+struct Office;
+
+#[actor]
+impl Office {
+    #[handler]
+    fn open(&mut self, ctx: &mut Context<Self>) -> Result<DeskRef, SpawnError> {
+        ctx.spawn("desk", || Desk)
+    }
+}
+
+/// The clerk fails, and the desk restarts.
+#[supervise::test]
+async fn con_13_a_loop_of_escalated_failures_names_the_actor_that_failed(system: &TestSystem) {
+    system.allow_failures();
+    system.allow_dead_letters();
+    let desk = system.spawn("office", || Office).unwrap().open().await.unwrap();
+    let mut watch = Console::of(system).by_hand();
+    for _ in 0..3 {
+        desk.seat().await.unwrap().stamp().tell().unwrap();
+        look(system, &mut watch, 11).await;
+    }
+    let text = words(&watch);
+    let says = "Restart loop: /user/office/desk Desk Failed 3 times within 22 s, the last time in `stamp` of \
+                /user/office/desk/clerk. /user/office decides, rule `NoInk`: restart after 10 s.";
+    assert!(text.contains(says), "{text}");
+    assert!(!text.contains("Branch down") && text.contains("1 of"), "{text}");
+}

@@ -343,7 +343,8 @@ impl History {
             passed: Vec::new(),
             down_type: decision.child_type,
             text: decision.text.clone(),
-            during: decision.during,
+            // If the console has missed how another actor failed first, this one has not failed in that code.
+            during: decision.during.filter(|_| decision.origin.is_none()),
             rule: decision.rule,
             gave_up: false,
             end: (!goes_up).then(|| (decision.outcome, decision.supervisor.clone())),
@@ -392,7 +393,7 @@ impl History {
             last_key: key,
             down_type: actor_type,
             text: last.map_or_else(String::new, |last| last.text.clone()),
-            during: last.and_then(|last| last.during),
+            during: last.filter(|last| last.origin.is_none()).and_then(|last| last.during),
             rule: last.and_then(|last| last.rule),
             gave_up: true,
             end: Some((Outcome::Stopped { children: 1 }, actor.clone())),

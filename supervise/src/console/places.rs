@@ -11,7 +11,7 @@ use supervise_core::Outcome;
 use super::cards::{Card, Kind, Moment, text_of};
 use super::failing::{CALM, LOOP, QUICKLY};
 use super::sight::{Decision, Time};
-use super::words::{Count, Span, outcome, short_type};
+use super::words::{Count, Span, code, outcome, short_type};
 
 /// How many places are remembered.
 const MOST: usize = 256;
@@ -73,8 +73,7 @@ impl Place {
 
     fn card(&self) -> Card {
         let Decision { child, child_type, supervisor, rule, .. } = &self.decision;
-        let during =
-            self.decision.during.map_or_else(String::new, |during| format!(", the last time in `{during}`"));
+        let during = code(&self.decision).map_or_else(String::new, |code| format!(", the last time in {code}"));
         let within = Span(self.last.saturating_sub(self.first).max(Duration::from_secs(1)));
         let rule = rule.map_or_else(String::new, |rule| format!(", rule `{rule}`"));
         let (ends, decided) = (Count(self.ends), outcome(self.decision.outcome));

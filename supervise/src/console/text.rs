@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::cards::{Card, Kind};
 use super::collector::{Mention, View};
 use super::sight::{Decision, Intervened, Time};
-use super::words::{Clock, Count, Rate, Span, Utc, at_least, count, outcome, so_many, some_of};
+use super::words::{Clock, Count, Rate, Span, Utc, at_least, code, count, outcome, so_many, some_of};
 
 mod actor;
 
@@ -106,7 +106,7 @@ fn failures(out: &mut Lines, title: &str, view: &View, failures: &[(Time, Decisi
     }
     for (at, decision) in meant {
         let who = if of.is_none() { &*decision.child } else { "" };
-        let during = decision.during.map_or_else(String::new, |during| format!(" in `{during}`"));
+        let during = code(decision).map_or_else(String::new, |code| format!(" in {code}"));
         let rule = decision.rule.map_or_else(String::new, |rule| format!(", rule `{rule}`"));
         let text = if decision.text.is_empty() { String::new() } else { format!(": {}", decision.text) };
         let used = decision.used.map_or_else(String::new, |(used, of)| format!(", {used} of {of} used"));

@@ -11,7 +11,7 @@ use super::super::failing::Failing;
 use super::super::marks::Mark;
 use super::super::sight::{Budget, Counts, Sight, Takes, Time};
 use super::super::waits::Behind;
-use super::super::words::{Count, Ordinal, Span, count, outcome, so_many};
+use super::super::words::{Count, Ordinal, Span, code, count, outcome, so_many};
 use super::{Kind, Known, Moment, was_nearer};
 
 /// After this long in one message, the card of an actor that falls behind names the handler.
@@ -155,13 +155,11 @@ pub(super) fn also_behind(backlogs: &[Backlog], but: &str, now: Time) -> String 
 fn restart_loop(failing: &Failing, sight: &Sight<'_>, known: &Known<'_>) -> String {
     let Failing { failures, first, last, decision, .. } = failing;
     let within = Span(last.saturating_sub(*first).max(Duration::from_secs(1)));
-    let failed = match (*failures, decision.during) {
+    let failed = match (*failures, code(decision)) {
         (1, None) => "Failed".to_owned(),
-        (1, Some(during)) => format!("Failed in `{during}`"),
+        (1, Some(code)) => format!("Failed in {code}"),
         (more, None) => format!("Failed {} times within {within}", Count(more)),
-        (more, Some(during)) => {
-            format!("Failed {} times within {within}, the last time in `{during}`", Count(more))
-        }
+        (more, Some(code)) => format!("Failed {} times within {within}, the last time in {code}", Count(more)),
     };
     let rule = decision.rule.map_or_else(String::new, |rule| format!(", rule `{rule}`"));
     let in_a_row = match failing.next_try(sight) {
@@ -176,7 +174,8 @@ fn restart_loop(failing: &Failing, sight: &Sight<'_>, known: &Known<'_>) -> Stri
         }
         (None, _) => String::new(),
     };
-    let message = match decision.during {
+    // The message of an escalated failure was for another actor.
+    let message = match decision.during.filter(|_| decision.origin.is_none()) {
         Some(During::Handler(_)) if sight.may_repeat => " The message that failed may be delivered again.",
         Some(During::Handler(_)) => " The message that failed is not delivered again.",
         _ => "",

@@ -94,6 +94,7 @@ fn failure_with(text: &str) -> (Time, Decision) {
         supervisor: text.to_owned(),
         supervisor_type: "T",
         text: text.to_owned(),
+        origin: None,
         during: None,
         rule: None,
         outcome: Outcome::Resumed,

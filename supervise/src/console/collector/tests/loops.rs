@@ -184,3 +184,39 @@ fn con_13_a_loop_did_not_begin_when_the_actor_failed_rarely() {
         failed(&mut collector, second, decision("/user/keys/1", 1_000 + second, STOPPED));
     }
 }
+
+/// CON-13: an actor whose child's failures are escalated has not failed in a handler of its own. Rule 22.3.
+#[test]
+fn con_13_a_loop_of_escalated_failures_names_the_actor_that_failed() {
+    let mut collector = Collector::default();
+    let clerk = "/user/desk/clerk";
+    let during = Some(During::Handler("stamp"));
+    for second in 1..=3 {
+        failed(&mut collector, second, Decision { during, ..decision(clerk, 10 + second, Outcome::Escalated) });
+        let origin = Some(clerk.to_owned());
+        for (path, key, outcome) in [("/user/desk", 7, restarting()), ("/user/keys/1", 20 + second, STOPPED)] {
+            failed(
+                &mut collector,
+                second,
+                Decision { during, origin: origin.clone(), ..decision(path, key, outcome) },
+            );
+        }
+    }
+    // It reaches its limit, and the console has missed how the clerk failed.
+    let limit = Outcome::LimitReached { children: 1 };
+    let origin = Some("/user/booth/clerk".to_owned());
+    failed(&mut collector, 4, Decision { during, origin, ..decision("/user/booth", 30, limit) });
+    let view = look(&mut collector, 4, &[at(2, "desk", 7), at(2, "keys", 5)]);
+    let mut said: Vec<_> = view.cards.iter().map(|card| (&*card.path, card.tell(view.now))).collect();
+    said.sort();
+    let loops = "Failed 3 times within 2 s, the last time in `stamp` of /user/desk/clerk. ";
+    let [(booth, down), (desk, of_desk), (key, of_key)] = &said[..] else { panic!("{said:?}") };
+    assert_eq!((*booth, *desk, *key), ("/user/booth", "/user/desk", "/user/keys/1"));
+    assert!(down.starts_with("/user stopped it at the limit"), "{down}");
+    assert!(of_desk.starts_with(&format!("{loops}/user decides, rule")), "{of_desk}");
+    assert!(of_key.starts_with(&format!("{loops}Each time")), "{of_key}");
+    let all = words(&view);
+    assert!(all.contains("/user/desk failed in `stamp` of /user/desk/clerk: refused; restart at once"), "{all}");
+    let json = super::super::super::json::json("shop", &view, &Listing::default());
+    assert!(json.contains(r#""during":"stamp of /user/desk/clerk""#), "{json}");
+}
