@@ -116,9 +116,9 @@ async fn con_13_a_place_whose_actors_fail_again_and_again_is_in_a_restart_loop(s
     assert!(!watch.text().contains("Restart loop"), "{}", watch.text());
     fails(&mut watch, 1).await;
     let text = words(&watch);
-    let says = "Restart loop: /user/office/clerk Clerk Failed 3 times within 8 s, the last time in `stamp`. Each time it was \
-                ended, and another actor took its place. /user/office decides, rule `default`: stopped. The last one was 0 \
-                ms ago.";
+    let says = "Restart loop: /user/office/clerk Clerk Failed 3 times within 8 s, the last time in `stamp`. Each failure \
+                ended the actor, and another one took its place before the next. /user/office decides, rule `default`: stopped. The \
+                last one was 0 ms ago.";
     assert!(text.contains(says), "{text}");
     look(system, &mut watch, 8).await;
     // At the longest delay there are fewer than three failures in a minute, and it is still the same loop.

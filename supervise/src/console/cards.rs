@@ -279,7 +279,7 @@ impl Hand {
     }
 
     /// All cards, the worst one first. `others` are those that are not about single actors of this look. `may_have_more`: more actors may be
-    /// in a restart loop.
+    /// in a restart loop or near a limit.
     pub(super) fn play(
         self,
         others: Vec<Card>,
@@ -291,7 +291,8 @@ impl Hand {
     ) -> Vec<Card> {
         let mut cards: Vec<Card> = self.groups.into_values().collect();
         for card in &mut cards {
-            card.at_least = may_have_more && card.kind == Kind::RestartLoop && card.actors > 1;
+            card.at_least =
+                may_have_more && matches!(card.kind, Kind::RestartLoop | Kind::NearLimit) && card.actors > 1;
             if let Some(goes) = &card.goes {
                 card.says += &way.tell(goes);
             }

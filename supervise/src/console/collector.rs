@@ -401,7 +401,8 @@ impl Look<'_> {
         hidden.extend(history.places.subjects(now));
         let may_have_more_ill = collector.failures.may_have_more(now);
         let threads = collector.threads.card(&handlers);
-        let mut others = history.places.cards(&supervisors, now);
+        let is_down = |path: &str| history.falls.iter().any(|fall| fall.is_harm() && fall.down() == path);
+        let mut others = history.places.cards(&supervisors, is_down, now);
         others.extend(down(&history.falls, history.may_have_more_falls(now)));
         others.extend(lost(history, now));
         others.extend(threads);

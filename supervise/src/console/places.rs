@@ -85,7 +85,8 @@ impl Place {
             subject: self.subject(),
             since: self.looping,
             says: format!(
-                "Failed {ends} times within {within}{during}. Each time it was ended, and another actor took its place. \
+                "Failed {ends} times within {within}{during}. Each failure ended the actor, and another one took its place \
+                 before the next. \
                  {supervisor} decides{rule}: {decided}."
             ),
             moments: vec![Moment::last(self.last)],
@@ -174,10 +175,14 @@ impl Places {
         self.loops(now).map(|place| (Kind::RestartLoop, place.subject()))
     }
 
-    /// A card for the loops of one type whose supervisors run. It tells of the worst one.
-    pub(super) fn cards(&self, supervisors: &Supervisors, now: Time) -> Vec<Card> {
+    /// A card for the loops of one type whose supervisors run. It tells of the worst one. `is_down`: nobody has taken this place after a limit.
+    pub(super) fn cards(&self, supervisors: &Supervisors, is_down: impl Fn(&str) -> bool, now: Time) -> Vec<Card> {
         let mut cards: Vec<Card> = Vec::new();
-        for place in self.loops(now).filter(|place| supervisors.runs(&place.decision.supervisor)) {
+        let goes_on = |place: &&Place| {
+            let Decision { supervisor, child, .. } = &place.decision;
+            supervisors.runs(supervisor) && !is_down(child)
+        };
+        for place in self.loops(now).filter(goes_on) {
             let subject = place.subject();
             match cards.iter_mut().find(|card| card.subject == subject) {
                 Some(card) => {

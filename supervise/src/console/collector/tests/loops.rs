@@ -214,9 +214,36 @@ fn con_13_a_loop_of_escalated_failures_names_the_actor_that_failed() {
     assert_eq!((*booth, *desk, *key), ("/user/booth", "/user/desk", "/user/keys/1"));
     assert!(down.starts_with("/user stopped it at the limit"), "{down}");
     assert!(of_desk.starts_with(&format!("{loops}/user decides, rule")), "{of_desk}");
-    assert!(of_key.starts_with(&format!("{loops}Each time")), "{of_key}");
+    assert!(of_key.starts_with(&format!("{loops}Each failure ended the actor, and another one took its place before the next. /user/keys decides")), "{of_key}");
     let all = words(&view);
     assert!(all.contains("/user/desk failed in `stamp` of /user/desk/clerk: refused; restart at once"), "{all}");
     let json = super::super::super::json::json("shop", &view, &Listing::default());
     assert!(json.contains(r#""during":"stamp of /user/desk/clerk""#), "{json}");
+}
+
+/// CON-13: a place that nobody has taken after a limit is down, and in no loop. Rules 22.3 and 22.10.
+#[cfg(feature = "tracing")]
+#[test]
+fn con_13_a_place_that_is_down_is_in_no_loop() {
+    use super::super::super::lines::Lines;
+    let (mut collector, mut lines) = (Collector::default(), Lines::default());
+    let keys = [at(2, "keys", 5)];
+    let limit = Outcome::LimitReached { children: 1 };
+    for second in 1..=3 {
+        failed(&mut collector, second, decision("/user/keys/1", second, limit));
+        let repaired = (second < 3).then_some(second + 1);
+        collector.forget_repaired(|_| repaired);
+    }
+    let view = look(&mut collector, 4, &keys);
+    assert_eq!(kinds(&view), [(Kind::BranchDown, "/user/keys/1")]);
+    assert_eq!(lines.after(&view), []);
+    // Another actor takes the place.
+    collector.forget_repaired(|_| Some(4));
+    let view = look(&mut collector, 5, &keys);
+    assert_eq!(kinds(&view), [(Kind::RestartLoop, "/user/keys/1")]);
+    assert_eq!(lines.after(&view).len(), 1);
+    failed(&mut collector, 6, decision("/user/keys/1", 4, limit));
+    let view = look(&mut collector, 7, &keys);
+    assert_eq!(kinds(&view), [(Kind::BranchDown, "/user/keys/1")]);
+    assert_eq!(lines.after(&view), [], "the loop is not over");
 }
