@@ -126,7 +126,7 @@ fn since_and_why(out: &mut Lines, view: &View, card: &Card) {
     }
 }
 
-/// The lines above the cards: the system, how old this look is, and who is not well.
+/// The lines above the cards: the system, how old this look is, and who is not well, unless the system has ended.
 fn head(out: &mut Lines, system: &str, view: &View, age: Duration) {
     let facts = format!(
         "{}: {}, {} messages/s handled, up {}",
@@ -137,6 +137,9 @@ fn head(out: &mut Lines, system: &str, view: &View, age: Duration) {
     );
     out.fill("", "  ", &facts);
     seen(out, view, age);
+    if view.ended.is_some() {
+        return;
+    }
     out.fill("", "  ", &lede(view));
     if view.ill > 0 {
         let who = some_of(view.unwell.iter().map(String::as_str), view.unwell.len(), view.ill);
@@ -326,6 +329,15 @@ mod tests {
             text("shop", &view, Duration::from_secs(39))
                 .contains("This look is 39 s old, and all times are as of then.")
         );
+    }
+
+    /// The page does not judge the actors of a system that has ended, and neither does the text.
+    #[test]
+    fn con_26_nothing_is_well_in_a_system_that_has_ended() {
+        let how = "The system has ended with a failure of /user/clerk: NoInk.";
+        let view = View { actors: 3, ended: Some(how.to_owned()), ..View::default() };
+        let text = text("shop", &view, Duration::ZERO);
+        assert!(text.contains(how) && !text.contains("well") && !text.contains("attention"), "{text}");
     }
 
     /// An operator compares with the log, whose lines have a time of day.
