@@ -6,7 +6,7 @@ use supervise::console::{Console, Watch};
 use supervise::pattern::{BackoffSupervisor, Pool};
 use supervise::prelude::*;
 use supervise::testkit::TestSystem;
-use supervise::{Backoff, StoppingTable};
+use supervise::{Backoff, Children, StoppingTable};
 
 use crate::log::Log;
 
@@ -188,4 +188,47 @@ async fn con_13_a_loop_of_escalated_failures_names_the_actor_that_failed(system:
                 /user/office/desk/clerk. /user/office decides, rule `NoInk`: restart after 10 s.";
     assert!(text.contains(says), "{text}");
     assert!(!text.contains("Branch down") && text.contains("1 of"), "{text}");
+}
+
+#[actor]
+#[supervise(one_for_one, on(NoInk) = Stop, on(_) = Stop)]
+struct Bank {
+    clerks: Children<u32, Clerk>,
+}
+
+#[actor]
+impl Bank {
+    #[pre_start]
+    fn open(&mut self, ctx: &mut Context<Self>) -> Result<(), SpawnError> {
+        self.clerks = Children::of(|_: &u32| Clerk).spawn(ctx, "clerks")?;
+        Ok(())
+    }
+
+    #[handler]
+    fn clerks(&self) -> Children<u32, Clerk> {
+        self.clerks.clone()
+    }
+}
+
+/// More keys fail in turn than places are remembered. When their supervisor is stopped, the loops are over.
+#[supervise::test]
+async fn con_13_keyed_children_that_fail_in_turn_are_in_restart_loops(system: &TestSystem) {
+    system.allow_failures();
+    system.allow_dead_letters();
+    let bank = system.spawn("bank", || Bank { clerks: Children::default() }).unwrap();
+    let clerks = bank.clerks().await.unwrap();
+    let mut watch = Console::of(system).by_hand();
+    for round in 0..3 {
+        assert!(!watch.text().contains("Restart loop"), "{round}: {}", watch.text());
+        for key in 0..300 {
+            clerks.get_or_spawn(key).unwrap().stamp().tell().unwrap();
+        }
+        look(system, &mut watch, 5).await;
+    }
+    let text = words(&watch);
+    assert!(text.contains("Restart loop: at least 254 × Clerk, the worst is /user/bank/clerks/0 "), "{text}");
+    bank.actor_ref().stop();
+    look(system, &mut watch, 1).await;
+    let text = words(&watch);
+    assert!(!text.contains("Restart loop") && text.contains("Nothing known needs attention"), "{text}");
 }
