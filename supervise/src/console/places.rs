@@ -196,7 +196,9 @@ impl Places {
             }
         }
         let at_least = self.may_have_more(now);
-        cards.iter_mut().for_each(|card| card.at_least = at_least && card.actors > 1);
+        for card in &mut cards {
+            card.at_least = at_least && card.actors > 1;
+        }
         cards
     }
 }
