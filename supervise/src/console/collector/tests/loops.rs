@@ -205,7 +205,7 @@ fn con_13_a_loop_of_escalated_failures_names_the_actor_that_failed() {
     // It reaches its limit, and the console has missed how the clerk failed.
     let limit = Outcome::LimitReached { children: 1 };
     let origin = Some("/user/booth/clerk".to_owned());
-    failed(&mut collector, 4, Decision { during, origin, ..decision("/user/booth", 30, limit) });
+    failed(&mut collector, 4, Decision { origin, during, ..decision("/user/booth", 30, limit) });
     let view = look(&mut collector, 4, &[at(2, "desk", 7), at(2, "keys", 5)]);
     let mut said: Vec<_> = view.cards.iter().map(|card| (&*card.path, card.tell(view.now))).collect();
     said.sort();
