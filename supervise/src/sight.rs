@@ -222,6 +222,8 @@ pub(super) struct Decision {
     pub(super) supervisor: String,
     pub(super) supervisor_type: &'static str,
     pub(super) text: String,
+    /// The path of the actor that failed first, if its failure was escalated.
+    pub(super) origin: Option<String>,
     pub(super) during: Option<During>,
     pub(super) rule: Option<&'static str>,
     pub(super) outcome: Outcome,
@@ -281,6 +283,7 @@ impl Happening {
                 supervisor: supervisor.local().to_owned(),
                 supervisor_type,
                 text: text.to_string(),
+                origin: failure.origin().filter(|origin| *origin != child).map(|origin| origin.local().to_owned()),
                 during: failure.during(),
                 rule: *rule,
                 outcome: *outcome,

@@ -6,7 +6,7 @@ use supervise::console::{Console, Watch};
 use supervise::pattern::{BackoffSupervisor, Pool};
 use supervise::prelude::*;
 use supervise::testkit::TestSystem;
-use supervise::{Backoff, StoppingTable};
+use supervise::{Backoff, Children, StoppingTable};
 
 use crate::log::Log;
 
@@ -116,9 +116,9 @@ async fn con_13_a_place_whose_actors_fail_again_and_again_is_in_a_restart_loop(s
     assert!(!watch.text().contains("Restart loop"), "{}", watch.text());
     fails(&mut watch, 1).await;
     let text = words(&watch);
-    let says = "Restart loop: /user/office/clerk Clerk Failed 3 times within 8 s, the last time in `stamp`. Each time it was \
-                ended, and another actor took its place. /user/office decides, rule `default`: stopped. The last one was 0 \
-                ms ago.";
+    let says = "Restart loop: /user/office/clerk Clerk Failed 3 times within 8 s, the last time in `stamp`. Each failure \
+                ended the actor, and another one took its place before the next. /user/office decides, rule `default`: stopped. The \
+                last one was 0 ms ago.";
     assert!(text.contains(says), "{text}");
     look(system, &mut watch, 8).await;
     // At the longest delay there are fewer than three failures in a minute, and it is still the same loop.
@@ -128,4 +128,107 @@ async fn con_13_a_place_whose_actors_fail_again_and_again_is_in_a_restart_loop(s
     assert!(words(&watch).contains("Restart loop: /user/office/clerk Clerk Failed 7 times"), "{}", watch.text());
     look(system, &mut watch, 150).await;
     assert!(!watch.text().contains("Restart loop"), "it is calm\n{}", watch.text());
+}
+
+/// A loop is over when nobody is left who replaces the actors.
+#[supervise::test]
+async fn con_13_a_place_is_in_no_loop_when_its_supervisor_was_stopped(system: &TestSystem) {
+    system.allow_failures();
+    system.allow_dead_letters();
+    let clerk = BackoffSupervisor::on_failure("clerk", || Clerk, delays()).props();
+    let clerk = system.spawn_with("office", clerk).unwrap();
+    let mut watch = Console::of(system).by_hand();
+    for wait in [3, 5, 1] {
+        clerk.stamp().tell().unwrap();
+        look(system, &mut watch, wait).await;
+    }
+    assert!(watch.text().contains("Restart loop: /user/office/clerk"), "{}", watch.text());
+    clerk.actor_ref().stop();
+    look(system, &mut watch, 1).await;
+    assert!(watch.text().contains("All is well"), "{}", watch.text());
+}
+
+#[actor]
+#[supervise(one_for_one, on(NoInk) = Escalate)]
+struct Desk;
+
+#[actor]
+impl Desk {
+    #[handler]
+    fn seat(&mut self, ctx: &mut Context<Self>) -> Result<ClerkRef, SpawnError> {
+        ctx.spawn("clerk", || Clerk)
+    }
+}
+
+#[actor]
+#[supervise(one_for_one, on(NoInk) = Restart(backoff(min = "10s", max = "10s")), on(_) = Stop)]
+struct Office;
+
+#[actor]
+impl Office {
+    #[handler]
+    fn open(&mut self, ctx: &mut Context<Self>) -> Result<DeskRef, SpawnError> {
+        ctx.spawn("desk", || Desk)
+    }
+}
+
+/// The clerk fails, and the desk restarts.
+#[supervise::test]
+async fn con_13_a_loop_of_escalated_failures_names_the_actor_that_failed(system: &TestSystem) {
+    system.allow_failures();
+    system.allow_dead_letters();
+    let desk = system.spawn("office", || Office).unwrap().open().await.unwrap();
+    let mut watch = Console::of(system).by_hand();
+    for _ in 0..3 {
+        desk.seat().await.unwrap().stamp().tell().unwrap();
+        look(system, &mut watch, 11).await;
+    }
+    let text = words(&watch);
+    let says = "Restart loop: /user/office/desk Desk Failed 3 times within 22 s, the last time in `stamp` of \
+                /user/office/desk/clerk. /user/office decides, rule `NoInk`: restart after 10 s.";
+    assert!(text.contains(says), "{text}");
+    assert!(!text.contains("Branch down") && text.contains("1 of"), "{text}");
+}
+
+#[actor]
+#[supervise(one_for_one, on(NoInk) = Stop, on(_) = Stop)]
+struct Bank {
+    clerks: Children<u32, Clerk>,
+}
+
+#[actor]
+impl Bank {
+    #[pre_start]
+    fn open(&mut self, ctx: &mut Context<Self>) -> Result<(), SpawnError> {
+        self.clerks = Children::of(|_: &u32| Clerk).spawn(ctx, "clerks")?;
+        Ok(())
+    }
+
+    #[handler]
+    fn clerks(&self) -> Children<u32, Clerk> {
+        self.clerks.clone()
+    }
+}
+
+/// More keys fail in turn than places are remembered. When their supervisor is stopped, the loops are over.
+#[supervise::test]
+async fn con_13_keyed_children_that_fail_in_turn_are_in_restart_loops(system: &TestSystem) {
+    system.allow_failures();
+    system.allow_dead_letters();
+    let bank = system.spawn("bank", || Bank { clerks: Children::default() }).unwrap();
+    let clerks = bank.clerks().await.unwrap();
+    let mut watch = Console::of(system).by_hand();
+    for round in 0..3 {
+        assert!(!watch.text().contains("Restart loop"), "{round}: {}", watch.text());
+        for key in 0..300 {
+            clerks.get_or_spawn(key).unwrap().stamp().tell().unwrap();
+        }
+        look(system, &mut watch, 5).await;
+    }
+    let text = words(&watch);
+    assert!(text.contains("Restart loop: at least 254 × Clerk, the worst is /user/bank/clerks/0 "), "{text}");
+    bank.actor_ref().stop();
+    look(system, &mut watch, 1).await;
+    let text = words(&watch);
+    assert!(!text.contains("Restart loop") && text.contains("Nothing known needs attention"), "{text}");
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use supervise_core::NodeState;
 
 use super::cards::Kind;
-use super::failing::Failing;
+use super::failing::{Failing, LOOP};
 use super::marks::Mark;
 use super::sight::{Budget, Counts, Sight, Time};
 use super::waits::Waits;
@@ -54,18 +54,19 @@ impl Ailments {
     }
 }
 
-/// What is wrong with an actor.
+/// What is wrong with an actor. `is_upheld`: all actors above it run, so that its failures are answered.
 pub(super) fn ailments(
     sight: &Sight<'_>,
     mark: Option<&Mark>,
     failing: Option<&Failing>,
     waits: &Waits,
+    is_upheld: bool,
     now: Time,
 ) -> Ailments {
     let lasted =
         |since: Option<Time>, long: Duration| since.is_some_and(|since| now.saturating_sub(since) >= long);
     let since = mark.map(|mark| mark.state_since);
-    let starts = sight.state == NodeState::Starting && failing.is_none_or(|failing| !failing.is_loop(true, now));
+    let starts = sight.state == NodeState::Starting && !is_loop(sight, failing, true, now);
     let stops = sight.state == NodeState::Stopping;
     let is_there = !starts && !stops;
     let mut found = Ailments::default();
@@ -81,12 +82,18 @@ pub(super) fn ailments(
         let stuck = holds_up && is_known && lasted(mark.message_since, STUCK);
         found.add(Kind::Stuck, stuck, is_there);
     }
-    let is_loop = failing.is_some_and(|failing| failing.is_loop(sight.due.is_some(), now));
-    found.add(Kind::RestartLoop, is_loop, is_there);
+    let is_loop = is_loop(sight, failing, sight.due.is_some(), now);
+    found.add(Kind::RestartLoop, is_loop, is_there && is_upheld);
     let behind = mark.is_some_and(|mark| falls_behind(sight, mark, now));
     found.add(Kind::FallingBehind, behind, sight.state == NodeState::Running);
     found.add(Kind::NearLimit, is_near_limit(sight, failing, now), is_there);
     found
+}
+
+/// Whether it restarts again and again. If nothing is known of its failures, their number in a row tells. `waits`: it waits for a restart.
+fn is_loop(sight: &Sight<'_>, failing: Option<&Failing>, waits: bool, now: Time) -> bool {
+    let unknown = || waits && sight.attempt as usize >= LOOP;
+    failing.map_or_else(unknown, |failing| failing.is_loop(sight, waits, now))
 }
 
 /// Whether at most one restart is left, or was when it last failed often, unless the actor fails too rarely to reach its limit. If the failures of

@@ -2,6 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use supervise_core::NodeState;
+
 use super::sight::{Sight, Takes};
 use super::words::{count, some_of};
 
@@ -31,6 +33,8 @@ struct Level {
     key: u64,
     /// Where its path ends in that of the last one.
     end: usize,
+    /// Whether it runs or starts, and all actors above it.
+    runs: bool,
     /// How many actors were seen up to and including this one.
     before: usize,
     /// The names of its first children, each after a `/`.
@@ -72,11 +76,13 @@ impl Way {
             }
         }
         self.actors += 1;
+        let runs = self.runs() && matches!(sight.state, NodeState::Running | NodeState::Starting);
         if self.levels.len() == self.depth {
             self.levels.push(Level::default());
         }
         let level = &mut self.levels[self.depth];
         (level.key, level.end, level.before, level.named) = (sight.key, self.path.len(), self.actors, 0);
+        level.runs = runs;
         level.names.clear();
         self.depth += 1;
     }
@@ -96,6 +102,21 @@ impl Way {
     /// The path of the actor that was seen last.
     pub(super) fn path(&self) -> &str {
         if self.path.is_empty() { "/" } else { &self.path }
+    }
+
+    /// Whether the actor at this depth runs, and all above it.
+    fn runs_at(&self, depth: usize) -> bool {
+        depth.checked_sub(1).is_none_or(|at| self.levels[at].runs)
+    }
+
+    /// Whether the actor that was seen last runs, and all above it.
+    pub(super) fn runs(&self) -> bool {
+        self.runs_at(self.depth)
+    }
+
+    /// Whether all actors above the one that was seen last run.
+    pub(super) fn is_upheld(&self) -> bool {
+        self.runs_at(self.depth.saturating_sub(1))
     }
 
     /// The path and the key of the one above it.

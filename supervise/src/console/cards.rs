@@ -9,19 +9,15 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use supervise_core::During;
-
 use self::says::{also_behind, moments, says};
 use super::ailments::is_near_limit;
 use super::backlogs::Backlog;
 use super::below::{Goes, Way};
 use super::failing::Failing;
-use super::history::History;
 use super::marks::Mark;
-use super::past::{down, lost};
 use super::sight::{Budget, Decision, Sight, Time};
 use super::waits::Waits;
-use super::words::{Span, short_type};
+use super::words::{Span, at_least, short_type};
 
 pub(super) use self::deadlocks::subjects as deadlocked;
 pub(super) use self::says::{at_limit, name, used};
@@ -101,6 +97,8 @@ pub(super) struct Card {
     pub(super) kind: Kind,
     /// How many actors it is about.
     pub(super) actors: usize,
+    /// Whether it may be about more actors, because not all of them are remembered.
+    pub(super) at_least: bool,
     /// The path of the actor, or of the worst of several.
     pub(super) path: String,
     pub(super) actor_type: String,
@@ -180,6 +178,11 @@ impl Card {
         (self.kind, !self.near_limit, Reverse(self.order()), self.since, &*self.path)
     }
 
+    /// How many actors it is about, if it is about several: `40`, `at least 64`.
+    pub(super) fn several(&self) -> Option<String> {
+        (self.actors > 1).then(|| at_least(self.actors, self.at_least))
+    }
+
     pub(super) fn title(&self) -> String {
         let limit = if self.near_limit { ", near its limit" } else { "" };
         format!("{}{limit}", self.kind.title())
@@ -212,9 +215,9 @@ impl Hand {
     }
 
     /// Notes a problem that has no card.
-    pub(super) fn hide(&mut self, kind: Kind, sight: &Sight<'_>, failing: Option<&Failing>) {
+    pub(super) fn hide(&mut self, kind: Kind, sight: &Sight<'_>) {
         if self.hidden.len() < GROUPS {
-            self.hidden.insert((kind, sight.actor_type, code(kind, sight, failing)));
+            self.hidden.insert((kind, sight.actor_type, code(kind, sight)));
         }
     }
 
@@ -231,7 +234,7 @@ impl Hand {
         sight: &Sight<'_>,
         known: &Known<'_>,
     ) -> Option<[u64; 2]> {
-        let code = code(kind, sight, known.failing);
+        let code = code(kind, sight);
         let full = self.groups.len() >= GROUPS;
         let group = (kind, sight.actor_type, code);
         if full && !self.groups.contains_key(&group) {
@@ -250,6 +253,7 @@ impl Hand {
             cause: None,
             weight: 0,
             near_limit: false,
+            at_least: false,
             goes: None,
         });
         card.actors += 1;
@@ -274,28 +278,28 @@ impl Hand {
         card.goes.as_ref().map(|goes| [goes.key, goes.supervisor])
     }
 
-    /// All cards, the worst one first.
+    /// All cards, the worst one first. `others` are those that are not about single actors of this look. `may_have_more`: more actors may be
+    /// in a restart loop or near a limit.
     pub(super) fn play(
         self,
-        history: &History,
+        others: Vec<Card>,
         waits: &Waits,
         backlogs: &[Backlog],
         way: &Way,
-        threads: Option<Card>,
+        may_have_more: bool,
         now: Time,
     ) -> Vec<Card> {
         let mut cards: Vec<Card> = self.groups.into_values().collect();
         for card in &mut cards {
+            card.at_least =
+                may_have_more && matches!(card.kind, Kind::RestartLoop | Kind::NearLimit) && card.actors > 1;
             if let Some(goes) = &card.goes {
                 card.says += &way.tell(goes);
             }
         }
         leave_roots(&mut cards, Kind::SlowStart);
         leave_roots(&mut cards, Kind::SlowEnd);
-        cards.extend(history.places.cards(now));
-        cards.extend(down(&history.falls));
-        cards.extend(lost(history, now));
-        cards.extend(threads);
+        cards.extend(others);
         cards.extend(deadlocks::cards(waits));
         cards.sort_by(|a, b| a.rank().cmp(&b.rank()));
         if let Some(card) = cards.iter_mut().find(|card| card.kind == Kind::FallingBehind) {
@@ -305,10 +309,9 @@ impl Hand {
     }
 }
 
-/// The handler or hook that cards of this kind are about.
-fn code(kind: Kind, sight: &Sight<'_>, failing: Option<&Failing>) -> Option<&'static str> {
+/// The handler that cards of this kind are about. A restart loop is that of the actor, whose failures may come from several handlers.
+fn code(kind: Kind, sight: &Sight<'_>) -> Option<&'static str> {
     match kind {
-        Kind::RestartLoop => failing.and_then(|failing| failing.decision.during.map(During::name)),
         Kind::Stuck | Kind::BlocksThread => sight.handler,
         _ => None,
     }
@@ -353,7 +356,7 @@ fn was_nearer(sight: &Sight<'_>, known: &Known<'_>) -> bool {
 /// How many messages it holds up, or how often it happened.
 fn weight(kind: Kind, sight: &Sight<'_>, known: &Known<'_>) -> u64 {
     match kind {
-        Kind::RestartLoop => known.failing.map_or(0, |failing| failing.failures),
+        Kind::RestartLoop => known.failing.map_or(u64::from(sight.attempt), |failing| failing.failures),
         Kind::NearLimit => sight.budget.map_or(0, |budget| u64::from(budget.used)),
         Kind::Stuck => {
             let behind = known.waits.behind(sight.key);
@@ -375,7 +378,7 @@ fn since(kind: Kind, known: &Known<'_>) -> Option<Time> {
         Kind::BlocksThread | Kind::Stuck => mark?.message_since,
         Kind::SlowStart | Kind::SlowEnd => Some(mark?.state_since),
         Kind::FallingBehind => known.behind_since,
-        Kind::RestartLoop => Some(failing?.first),
+        Kind::RestartLoop => failing?.looping,
         Kind::NearLimit => failing.map(Failing::near_since),
         Kind::Deadlock | Kind::BranchDown | Kind::MessagesLost | Kind::ShortOfThreads => None,
     }

@@ -15,7 +15,8 @@ use super::detail::Detail;
 use super::failing::Failures;
 use super::history::{Fall, History, Lane, lane_of};
 use super::marks::Marks;
-use super::past::losses;
+use super::past::{down, losses, lost};
+use super::places::Supervisors;
 use super::rows::{Listing, Shown, rate};
 use super::sight::{Decision, Happening, Intervened, Sight, Time};
 use super::threads::{Handlers, Threads};
@@ -70,6 +71,8 @@ pub(super) struct Look<'c> {
     held: Vec<(String, Time)>,
     /// The supervisors that have been undecided since the last look or longer.
     undecided: Vec<String>,
+    /// The supervisors of places that are in a restart loop.
+    supervisors: Supervisors,
     way: Way,
 }
 
@@ -103,6 +106,10 @@ pub(super) struct View {
     pub(super) down: usize,
     /// Whether more may be down, because the console does not remember more of them.
     pub(super) may_have_more_down: bool,
+    /// Whether more may be in a restart loop, because more have failed than are remembered.
+    pub(super) may_have_more_ill: bool,
+    /// Whether there may be other problems, because events were missed.
+    pub(super) may_have_missed: bool,
     /// The paths of the first actors that are not well.
     pub(super) unwell: Vec<String>,
     /// The kinds and subjects of problems that have no card, because their actors have a worse problem or are named in the card of another
@@ -169,7 +176,7 @@ impl Collector {
             Happening::GaveUp(given_up) => self.history.gave_up(given_up, now),
             Happening::Lost(loss) => self.history.lost(loss, now),
             Happening::Intervened(intervened) => self.history.intervened(intervened, now),
-            Happening::Missed(missed) => self.history.missed += missed,
+            Happening::Missed(missed) => self.history.miss(missed, now),
         }
     }
 
@@ -198,6 +205,7 @@ impl Collector {
         listings.iter_mut().for_each(Listing::begin);
         let looked = self.looked.unwrap_or_default();
         let undecided = self.history.undecided(looked).map(str::to_owned).collect();
+        let supervisors = self.history.places.supervisors(now);
         Look {
             collector: self,
             listings,
@@ -212,6 +220,7 @@ impl Collector {
             mentioned: Vec::new(),
             held: Vec::new(),
             undecided,
+            supervisors,
             way: Way::default(),
         }
     }
@@ -234,6 +243,7 @@ impl Look<'_> {
         self.way.go_to(sight);
         self.handled += u64::from(sight.handled());
         self.handlers.see(sight, self.way.path());
+        self.supervisors.see(self.way.path(), self.way.runs());
         self.decide(sight);
         let Self { collector, now, .. } = self;
         let Collector { marks, failures, waits, backlogs, .. } = &mut **collector;
@@ -244,7 +254,7 @@ impl Look<'_> {
             failures.see(sight, now);
         }
         let failing = failures.of(sight.key);
-        let ailments = ailments(sight, mark, failing, waits, now);
+        let ailments = ailments(sight, mark, failing, waits, self.way.is_upheld(), now);
         let kind = ailments.worst;
         let oldest = mark.and_then(|mark| mark.oldest(now));
         let long = mark.map(|mark| mark.message_since.unwrap_or(mark.state_since));
@@ -269,14 +279,14 @@ impl Look<'_> {
             waits_for,
         };
         let is_root = shown.waits_for.is_none();
-        ailments.hidden().for_each(|kind| self.hand.hide(kind, sight, failing));
+        ailments.hidden().for_each(|kind| self.hand.hide(kind, sight));
         if kind.is_some() {
             self.hand.count(self.way.path());
         }
         match kind {
             // An actor that waits for a stuck actor belongs to the card of that actor. A circle has one card.
             None | Some(Kind::Deadlock) => {}
-            Some(Kind::Stuck) if !is_root => self.hand.hide(Kind::Stuck, sight, failing),
+            Some(Kind::Stuck) if !is_root => self.hand.hide(Kind::Stuck, sight),
             Some(kind) => {
                 let (supervisor, above) = self.way.above();
                 let known = Known { mark, behind_since, failing, supervisor, above, waits, now };
@@ -366,6 +376,7 @@ impl Look<'_> {
             mentioned,
             held,
             undecided: _,
+            supervisors,
             mut way,
         } = self;
         way.end();
@@ -387,8 +398,15 @@ impl Look<'_> {
         let (ill, unwell, mut hidden) = (hand.ill, hand.unwell.clone(), hand.hidden());
         hidden.extend(losses(history, now));
         hidden.extend(deadlocked(&waits));
+        hidden.extend(history.places.subjects(now));
+        let may_have_more_ill = collector.failures.may_have_more(now);
         let threads = collector.threads.card(&handlers);
-        let mut cards = hand.play(history, &waits, backlogs.longest(), &way, threads, now);
+        let is_down = |path: &str| history.falls.iter().any(|fall| fall.is_harm() && fall.down() == path);
+        let mut others = history.places.cards(&supervisors, is_down, now);
+        others.extend(down(&history.falls, history.may_have_more_falls(now)));
+        others.extend(lost(history, now));
+        others.extend(threads);
+        let mut cards = hand.play(others, &waits, backlogs.longest(), &way, may_have_more_ill, now);
         let down = cards.iter().filter(|card| card.kind == Kind::BranchDown).map(|card| card.actors).sum();
         let more_cards = cards.len().saturating_sub(MOST_CARDS);
         cards.truncate(MOST_CARDS);
@@ -401,6 +419,8 @@ impl Look<'_> {
             ill,
             down,
             may_have_more_down: history.may_have_more_falls(now),
+            may_have_more_ill: may_have_more_ill || history.places.may_have_more(now),
+            may_have_missed: history.may_have_missed(now),
             unwell,
             hidden,
             longest,

@@ -9,6 +9,9 @@ use super::sight::{Budget, Counts, Decision, Sight, Time, is_near};
 
 /// How many actors have their failures counted.
 const MOST: usize = 4_096;
+/// How many of them stay until they have not failed for [`QUICKLY`]. The others are those that failed last. So a loop is found even if more
+/// actors fail in turn than are remembered.
+const STAY: usize = MOST / 2;
 /// This many failures within [`QUICKLY`] are a loop.
 pub(super) const LOOP: usize = 3;
 pub(super) const QUICKLY: Duration = Duration::from_secs(60);
@@ -28,13 +31,71 @@ pub(super) struct Failing {
     near: Option<(Time, u32)>,
     /// The window of that limit, as the last look found it.
     window: Option<Duration>,
-    /// The times of the last failures.
+    /// The times of the last failures, and of the last ones that were followed by a restart.
     recent: VecDeque<Time>,
+    restarts: VecDeque<Time>,
+    /// The first of the restarts that made it a loop, if it is one.
+    pub(super) looping: Option<Time>,
     /// The number of its last failure, among those of all actors.
     number: u64,
+    stays: bool,
+}
+
+/// Keeps the last [`LOOP`] times.
+fn push(times: &mut VecDeque<Time>, now: Time) {
+    if times.len() == LOOP {
+        times.pop_front();
+    }
+    times.push_back(now);
 }
 
 impl Failing {
+    fn of(decision: Decision, number: u64, stays: bool, now: Time) -> Self {
+        Self {
+            failures: 0,
+            first: now,
+            last: now,
+            near: None,
+            window: None,
+            recent: VecDeque::with_capacity(LOOP),
+            restarts: VecDeque::new(),
+            looping: None,
+            decision,
+            number,
+            stays,
+        }
+    }
+
+    fn note(&mut self, decision: Decision, now: Time) {
+        if now.saturating_sub(self.last) > CALM {
+            (self.failures, self.first) = (0, now);
+        }
+        let near = decision.used.filter(|&(used, of)| is_near(used, of)).map(|(_, of)| (now, of));
+        let is_calm = |window| now.saturating_sub(self.last) > window;
+        let is_other = |of| near.is_some_and(|(_, now_of)| now_of != of);
+        self.near = self.near.filter(|&(_, of)| !self.window.is_some_and(is_calm) && !is_other(of)).or(near);
+        let goes_on = decision.attempt as usize > LOOP || self.restarts_quickly(now);
+        self.looping = self.looping.filter(|_| goes_on);
+        push(&mut self.recent, now);
+        if matches!(decision.outcome, Outcome::Restarting { .. } | Outcome::AlreadyAnswered) {
+            push(&mut self.restarts, now);
+        }
+        self.looping = self.looping.or(self.restarts.front().copied());
+        (self.failures, self.last, self.decision) = (self.failures + 1, now, decision);
+    }
+
+    fn restarts_quickly(&self, now: Time) -> bool {
+        self.restarts.len() == LOOP
+            && self.restarts.front().is_some_and(|&third| now.saturating_sub(third) <= QUICKLY)
+    }
+
+    /// The number of its last failure in a row. It is that of the last decision, so that a card does not mix two failures, unless the console
+    /// has missed decisions.
+    pub(super) fn attempt(&self, sight: &Sight<'_>) -> u32 {
+        let known = self.decision.attempt;
+        if sight.attempt > known.saturating_add(1) { sight.attempt } else { known }
+    }
+
     /// When the actor is tried next. If the look found a failure whose event the console has not read yet, this is the time that
     /// follows from the failure before it, so that a card does not mix the two.
     pub(super) fn next_try(&self, sight: &Sight<'_>) -> Option<Time> {
@@ -84,59 +145,63 @@ impl Failing {
         self.near.is_some_and(|(_, of)| of == budget.of)
     }
 
-    /// Whether it restarts again and again.
-    pub(super) fn is_loop(&self, waits_for_restart: bool, now: Time) -> bool {
-        let restarts = matches!(self.decision.outcome, Outcome::Restarting { .. } | Outcome::AlreadyAnswered);
-        let quick = self.recent.len() == LOOP
-            && self.recent.front().is_some_and(|&third| now.saturating_sub(third) <= QUICKLY);
-        restarts && (quick || (waits_for_restart && self.decision.attempt as usize >= LOOP))
+    /// Whether it restarts again and again. `waits`: it waits for a restart.
+    pub(super) fn is_loop(&self, sight: &Sight<'_>, waits: bool, now: Time) -> bool {
+        self.restarts_quickly(now) || (waits && self.attempt(sight) as usize >= LOOP)
     }
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Failures {
     of: HashMap<u64, Failing>,
-    /// The actors, by the numbers of their last failures.
-    order: BTreeMap<u64, u64>,
+    /// The actors, by the numbers of their last failures: those that stay, and the others.
+    staying: BTreeMap<u64, u64>,
+    others: BTreeMap<u64, u64>,
     /// How many failures there were.
     number: u64,
+    /// When an actor was forgotten last that had failed less than [`QUICKLY`] before.
+    forgot: Option<Time>,
 }
 
 impl Failures {
     pub(super) fn note(&mut self, decision: Decision, now: Time) {
         let key = decision.key;
-        let near = decision.used.filter(|&(used, of)| is_near(used, of)).map(|(_, of)| (now, of));
         self.number += 1;
-        self.order.insert(self.number, key);
-        if let Some(known) = self.of.get_mut(&key) {
-            if now.saturating_sub(known.last) > CALM {
-                (known.failures, known.first) = (0, now);
-            }
-            self.order.remove(&known.number);
-            known.number = self.number;
-            known.failures += 1;
-            let is_calm = |window| now.saturating_sub(known.last) > window;
-            let is_other = |of| near.is_some_and(|(_, now_of)| now_of != of);
-            known.near =
-                known.near.filter(|&(_, of)| !known.window.is_some_and(is_calm) && !is_other(of)).or(near);
-            known.last = now;
-            known.decision = decision;
-            if known.recent.len() == LOOP {
-                known.recent.pop_front();
-            }
-            known.recent.push_back(now);
-            return;
+        if !self.of.contains_key(&key) {
+            self.make_room(now);
+            let stays = self.staying.len() < STAY;
+            self.of.insert(key, Failing::of(decision.clone(), self.number, stays, now));
         }
-        let (recent, number) = (VecDeque::from([now]), self.number);
-        self.of.insert(
-            key,
-            Failing { failures: 1, first: now, last: now, decision, near, window: None, recent, number },
-        );
-        if self.order.len() > MOST
-            && let Some((_, longest_ago)) = self.order.pop_first()
+        let Some(failing) = self.of.get_mut(&key) else { return };
+        let order = if failing.stays { &mut self.staying } else { &mut self.others };
+        order.remove(&failing.number);
+        order.insert(self.number, key);
+        failing.number = self.number;
+        failing.note(decision, now);
+    }
+
+    /// Makes room for another actor.
+    fn make_room(&mut self, now: Time) {
+        while let Some(first) = self.staying.first_entry()
+            && let Some(failing) = self.of.get_mut(first.get())
+            && now.saturating_sub(failing.last) > QUICKLY
         {
-            self.of.remove(&longest_ago);
+            failing.stays = false;
+            let (number, key) = first.remove_entry();
+            self.others.insert(number, key);
         }
+        if self.of.len() == MOST
+            && let Some((_, key)) = self.others.pop_first()
+            && let Some(gone) = self.of.remove(&key)
+            && now.saturating_sub(gone.last) <= QUICKLY
+        {
+            self.forgot = Some(now);
+        }
+    }
+
+    /// Whether an actor was forgotten that may be in a loop.
+    pub(super) fn may_have_more(&self, now: Time) -> bool {
+        self.forgot.is_some_and(|at| now.saturating_sub(at) <= QUICKLY)
     }
 
     /// Notes the window of an actor's limit, and forgets that the actor was near the limit, if that is over.

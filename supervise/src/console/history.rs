@@ -1,5 +1,6 @@
 //! What happened in the last fifteen minutes: failures and dead letters; and in the last hour: ends, and branches that went down.
 
+use std::cmp::Reverse;
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -73,6 +74,18 @@ impl Fall {
     /// The path of the actor that is down, if it is harm.
     pub(super) fn down(&self) -> &str {
         self.passed.last().unwrap_or(&self.origin)
+    }
+
+    /// What alike branches have in common: the type of the actor that is down, where the first one failed, and how that ended.
+    pub(super) fn sort(&self) -> (&'static str, Option<During>, &'static str) {
+        let end = match self.end {
+            _ if self.gave_up => "gave up",
+            Some((Outcome::LimitReached { .. }, _)) => "limit",
+            Some((Outcome::Stopped { .. }, _)) => "stopped",
+            Some(_) => "escalated",
+            None => "failed",
+        };
+        (self.down_type, self.during, end)
     }
 
     fn pass(&mut self, decision: &Decision) {
@@ -248,8 +261,9 @@ pub(super) struct History {
     recent_losses: VecDeque<Time>,
     /// All dead letters.
     pub(super) lost_minutes: Minutes,
-    /// How many events were missed because they came too quickly.
+    /// How many events were missed because they came too quickly, and when this happened last.
     pub(super) missed: u64,
+    missed_at: Option<Time>,
 }
 
 impl History {
@@ -329,7 +343,8 @@ impl History {
             passed: Vec::new(),
             down_type: decision.child_type,
             text: decision.text.clone(),
-            during: decision.during,
+            // If the console has missed how another actor failed first, this one has not failed in that code.
+            during: decision.during.filter(|_| decision.origin.is_none()),
             rule: decision.rule,
             gave_up: false,
             end: (!goes_up).then(|| (decision.outcome, decision.supervisor.clone())),
@@ -344,11 +359,24 @@ impl History {
 
     fn make_room(&mut self) {
         if self.falls.len() == FALLS {
-            // What ended well is forgotten before what is down.
-            let first = self.falls.iter().position(|fall| !fall.is_harm());
-            let gone = self.falls.remove(first.unwrap_or_default());
+            // What ended well is forgotten before what is down, and one of many alike before one of few.
+            let ended_well = self.falls.iter().position(|fall| !fall.is_harm());
+            let first = ended_well.unwrap_or_else(|| self.first_of_most_alike());
+            let gone = self.falls.remove(first);
             self.other_fall = self.other_fall.max(gone.filter(Fall::is_harm).map(|fall| fall.at));
         }
+    }
+
+    /// Where the first fall is of the largest group of alike ones.
+    fn first_of_most_alike(&self) -> usize {
+        let mut groups: Vec<(usize, usize, &Fall)> = Vec::new();
+        for (at, fall) in self.falls.iter().enumerate() {
+            match groups.iter_mut().find(|(.., first)| first.sort() == fall.sort()) {
+                Some((alike, ..)) => *alike += 1,
+                None => groups.push((1, at, fall)),
+            }
+        }
+        groups.into_iter().max_by_key(|&(alike, at, _)| (alike, Reverse(at))).map_or(0, |(_, at, _)| at)
     }
 
     /// A pool or a backoff supervisor is down, and with it the places of its children.
@@ -365,7 +393,7 @@ impl History {
             last_key: key,
             down_type: actor_type,
             text: last.map_or_else(String::new, |last| last.text.clone()),
-            during: last.and_then(|last| last.during),
+            during: last.filter(|last| last.origin.is_none()).and_then(|last| last.during),
             rule: last.and_then(|last| last.rule),
             gave_up: true,
             end: Some((Outcome::Stopped { children: 1 }, actor.clone())),
@@ -385,6 +413,16 @@ impl History {
     /// Whether more branches may be down than are known: whether the others were repaired, nobody has looked.
     pub(super) fn may_have_more_falls(&self, now: Time) -> bool {
         self.other_fall.is_some_and(|at| now.saturating_sub(at) <= HOUR)
+    }
+
+    pub(super) fn miss(&mut self, missed: u64, now: Time) {
+        self.missed += missed;
+        self.missed_at = Some(now);
+    }
+
+    /// Whether branches may be down whose failures were missed.
+    pub(super) fn may_have_missed(&self, now: Time) -> bool {
+        self.missed_at.is_some_and(|at| now.saturating_sub(at) <= HOUR)
     }
 
     /// The supervisors that failed before this time, if nothing is known of a decision about them.

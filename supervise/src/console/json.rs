@@ -10,7 +10,7 @@ use super::history::{Fall, Lane, Mark, SLOT};
 use super::rows::{Listing, Row};
 use super::sight::{Decision, Intervened, Time};
 use super::text::lede;
-use super::words::{outcome, short_type};
+use super::words::{code, outcome, short_type};
 
 /// Writes JSON values in the order of the calls, and adds the commas.
 #[derive(Debug, Default)]
@@ -238,6 +238,9 @@ fn card(out: &mut Writer, card: &Card) {
     out.texts("kind", card.kind.word());
     out.texts("title", card.title());
     out.numbers("actors", card.actors);
+    if card.at_least {
+        out.numbers("at_least", true);
+    }
     out.texts("path", &card.path);
     out.texts("type", &card.actor_type);
     out.texts("says", &card.says);
@@ -436,8 +439,8 @@ fn failure(out: &mut Writer, (at, decision): &(Time, Decision)) {
     out.texts("path", &decision.child);
     out.texts("supervisor", &decision.supervisor);
     out.texts("text", &decision.text);
-    if let Some(during) = decision.during {
-        out.texts("during", during);
+    if let Some(code) = code(decision) {
+        out.texts("during", code.replace('`', ""));
     }
     if let Some(rule) = decision.rule {
         out.texts("rule", rule);

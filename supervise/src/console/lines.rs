@@ -12,7 +12,7 @@ use super::cards::{Card, Kind, name};
 use super::collector::View;
 use super::places::is_of_place;
 use super::sight::Time;
-use super::words::{Span, count, some_of};
+use super::words::{Span, at_least, some_of};
 
 /// The target of all lines of this crate.
 const TARGET: &str = "supervise";
@@ -53,7 +53,7 @@ struct Told {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Line<'a> {
     /// The problem has lasted for `lasts`. `again`: there was a line about it and this actor.
-    Is { kind: Kind, path: &'a str, actors: usize, says: String, lasts: Duration, again: bool },
+    Is { kind: Kind, path: &'a str, actors: usize, at_least: bool, says: String, lasts: Duration, again: bool },
     /// `has_ended`: a failure has ended the actor in the meantime.
     Over { kind: Kind, path: String, after: Duration, has_ended: bool },
 }
@@ -79,7 +79,7 @@ impl Lines {
         }
         self.0.retain(|told| told.is_on || now.saturating_sub(told.at) < QUIET);
         for card in cards {
-            let Card { kind, path, actors, .. } = card;
+            let Card { kind, path, actors, at_least, .. } = card;
             let has_room = self.0.len() < MOST;
             let (since, of_same) = match self.0.iter_mut().find(|told| told.is_about(card)) {
                 Some(told) if told.is_on && now.saturating_sub(told.at) >= told.next => {
@@ -103,7 +103,8 @@ impl Lines {
             }
             let again = of_same == Some(true) && !begins_elsewhere(*kind);
             let lasts = now.saturating_sub(since);
-            lines.push(Line::Is { kind: *kind, path, actors: *actors, says: card.tell(now), lasts, again });
+            let (actors, at_least) = (*actors, *at_least);
+            lines.push(Line::Is { kind: *kind, path, actors, at_least, says: card.tell(now), lasts, again });
         }
         lines
     }
@@ -128,11 +129,11 @@ pub(super) fn say(system: &str, view: &View, line: &Line<'_>) {
     let who = (not_well > 0).then(|| unwell(view));
     let who = who.as_deref();
     let say = || match line {
-        Line::Is { kind, path, actors, says, lasts, again } => {
+        Line::Is { kind, path, actors, at_least: least, says, lasts, again } => {
             let (whom, problem, kind) = (whom(*kind, path), problem(*kind, *lasts, *again), kind.word());
             let others = match actors {
                 0 | 1 => String::new(),
-                more => format!(" (with {} like it)", count(more - 1)),
+                more => format!(" (with {} like it)", at_least(more - 1, *least)),
             };
             warn!(
                 target: TARGET, actor = %Full(system, path), kind, not_well, down, who,

@@ -224,6 +224,7 @@ mod tests {
             cause: None,
             weight: 0,
             near_limit: false,
+            at_least: false,
             goes: None,
         };
         let said = |path: &str| {

@@ -12,7 +12,9 @@ use super::sight::Time;
 use super::words::{Count, and_others, count, outcome, reason, short_type, so_many, some_of};
 
 /// A card for the branches whose actors are of one type, failed in the same code and ended in the same way. It tells of the last one.
-pub(super) fn down(falls: &VecDeque<Fall>) -> Vec<Card> {
+///
+/// `may_have_more`: more branches may be down than these.
+pub(super) fn down(falls: &VecDeque<Fall>, may_have_more: bool) -> Vec<Card> {
     let mut cards: Vec<Card> = Vec::new();
     for fall in falls.iter().rev().filter(|fall| fall.is_harm()) {
         let subject = subject(fall);
@@ -22,6 +24,7 @@ pub(super) fn down(falls: &VecDeque<Fall>) -> Vec<Card> {
                     card.moments.extend(card.since.map(Moment::last));
                 }
                 card.actors += 1;
+                card.at_least = may_have_more;
                 card.since = Some(fall.at);
             }
             None => cards.push(Card { subject, ..fallen(fall) }),
@@ -31,14 +34,8 @@ pub(super) fn down(falls: &VecDeque<Fall>) -> Vec<Card> {
 }
 
 fn subject(fall: &Fall) -> String {
-    let end = match fall.end {
-        _ if fall.gave_up => "gave up",
-        Some((Outcome::LimitReached { .. }, _)) => "limit",
-        Some((Outcome::Stopped { .. }, _)) => "stopped",
-        Some(_) => "escalated",
-        None => "failed",
-    };
-    format!("{} {} {end}", fall.down_type, fall.during.map_or("", During::name))
+    let (down_type, during, end) = fall.sort();
+    format!("{down_type} {} {end}", during.map_or("", During::name))
 }
 
 /// The card of one branch that is down.
@@ -86,6 +83,7 @@ pub(super) fn fallen(fall: &Fall) -> Card {
         // The later end comes first.
         weight: fall.at.as_secs(),
         near_limit: false,
+        at_least: false,
         goes: None,
     }
 }
@@ -186,6 +184,7 @@ fn one(losing: &Losing) -> Card {
         cause: None,
         weight: losing.letters,
         near_limit: false,
+        at_least: false,
         goes: None,
     }
 }

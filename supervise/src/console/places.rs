@@ -3,18 +3,21 @@
 //!
 //! Rule 22.3.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
-use supervise_core::{During, Outcome};
+use supervise_core::Outcome;
 
 use super::cards::{Card, Kind, Moment, text_of};
 use super::failing::{CALM, LOOP, QUICKLY};
 use super::sight::{Decision, Time};
-use super::words::{Count, Span, outcome, short_type};
+use super::words::{Count, Span, code, outcome, short_type};
 
 /// How many places are remembered.
 const MOST: usize = 256;
+/// How many of them stay until they are calm. The others are those that failed last. So a loop is found even if more places fail in turn
+/// than are remembered.
+const STAY: usize = MOST / 2;
 /// A loop is over when this many times the last gap has passed without another failure. From one attempt to the next, a backoff at most doubles
 /// the gap.
 const PATIENCE: u32 = 3;
@@ -31,14 +34,17 @@ struct Place {
     /// The time between the last two.
     gap: Duration,
     recent: VecDeque<Time>,
-    is_loop: bool,
+    /// Since when it has been in a loop, if it is in one.
+    looping: Option<Time>,
+    /// Whether it stays until it is calm.
+    stays: bool,
     decision: Decision,
 }
 
 impl Place {
-    fn of(decision: Decision, now: Time) -> Self {
+    fn of(decision: Decision, stays: bool, now: Time) -> Self {
         let recent = VecDeque::from([now]);
-        Self { ends: 1, first: now, last: now, gap: Duration::ZERO, recent, is_loop: false, decision }
+        Self { ends: 1, first: now, last: now, gap: Duration::ZERO, recent, looping: None, stays, decision }
     }
 
     fn is_calm(&self, now: Time) -> bool {
@@ -47,7 +53,7 @@ impl Place {
 
     fn note(&mut self, decision: Decision, now: Time) {
         if self.is_calm(now) {
-            *self = Self::of(decision, now);
+            *self = Self::of(decision, self.stays, now);
             return;
         }
         if self.recent.len() == LOOP {
@@ -55,20 +61,19 @@ impl Place {
         }
         self.recent.push_back(now);
         let first = self.recent.front().copied().unwrap_or(now);
-        self.is_loop |= self.recent.len() == LOOP && now.saturating_sub(first) <= QUICKLY;
+        let is_quick = self.recent.len() == LOOP && now.saturating_sub(first) <= QUICKLY;
+        self.looping = self.looping.or(is_quick.then_some(first));
         self.gap = now.saturating_sub(self.last);
         (self.ends, self.last, self.decision) = (self.ends + 1, now, decision);
     }
 
     fn subject(&self) -> String {
-        let Decision { child_type, during, .. } = self.decision;
-        format!("{PLACE}{child_type} {}", during.map_or("", During::name))
+        format!("{PLACE}{}", self.decision.child_type)
     }
 
     fn card(&self) -> Card {
         let Decision { child, child_type, supervisor, rule, .. } = &self.decision;
-        let during =
-            self.decision.during.map_or_else(String::new, |during| format!(", the last time in `{during}`"));
+        let during = code(&self.decision).map_or_else(String::new, |code| format!(", the last time in {code}"));
         let within = Span(self.last.saturating_sub(self.first).max(Duration::from_secs(1)));
         let rule = rule.map_or_else(String::new, |rule| format!(", rule `{rule}`"));
         let (ends, decided) = (Count(self.ends), outcome(self.decision.outcome));
@@ -78,52 +83,106 @@ impl Place {
             path: child.clone(),
             actor_type: short_type(child_type),
             subject: self.subject(),
-            since: Some(self.first),
+            since: self.looping,
             says: format!(
-                "Failed {ends} times within {within}{during}. Each time it was ended, and another actor took its place. \
+                "Failed {ends} times within {within}{during}. Each failure ended the actor, and another one took its place \
+                 before the next. \
                  {supervisor} decides{rule}: {decided}."
             ),
             moments: vec![Moment::last(self.last)],
             cause: text_of(&self.decision),
             weight: self.ends,
             near_limit: false,
+            at_least: false,
             goes: None,
         }
     }
 }
 
-/// The places in which failures ended actors last.
+/// The places in which failures ended actors.
 #[derive(Debug, Default)]
-pub(super) struct Places(Vec<Place>);
+pub(super) struct Places {
+    of: Vec<Place>,
+    /// When a place was forgotten last although it was not calm.
+    forgot: Option<Time>,
+}
+
+/// The supervisors of loops, and whether each of them runs, as a look finds them.
+#[derive(Debug, Default)]
+pub(super) struct Supervisors(HashMap<String, bool>);
+
+impl Supervisors {
+    /// `runs`: whether the actor runs, and all above it.
+    pub(super) fn see(&mut self, path: &str, runs: bool) {
+        if !self.0.is_empty()
+            && let Some(known) = self.0.get_mut(path)
+        {
+            *known = runs;
+        }
+    }
+
+    fn runs(&self, path: &str) -> bool {
+        self.0.get(path).is_some_and(|&runs| runs)
+    }
+}
 
 impl Places {
     pub(super) fn note(&mut self, decision: &Decision, now: Time) {
         if !matches!(decision.outcome, Outcome::Stopped { .. } | Outcome::LimitReached { .. }) {
             return;
         }
-        if let Some(place) = self.0.iter_mut().find(|place| place.decision.child == decision.child) {
+        if let Some(place) = self.of.iter_mut().find(|place| place.decision.child == decision.child) {
             return place.note(decision.clone(), now);
         }
-        if self.0.len() == MOST {
-            let least = self.0.iter().enumerate().min_by_key(|(_, place)| (place.is_loop, place.last));
-            self.0.swap_remove(least.map_or(0, |(at, _)| at));
+        if self.of.len() == MOST {
+            self.forget(now);
         }
-        self.0.push(Place::of(decision.clone(), now));
+        if self.of.len() == MOST {
+            let may_go = self.of.iter().enumerate().filter(|(_, place)| !place.stays);
+            let least = may_go.min_by_key(|(_, place)| (place.looping.is_some(), place.last));
+            self.of.swap_remove(least.map_or(0, |(at, _)| at));
+            self.forgot = Some(now);
+        }
+        let stays = self.of.iter().filter(|place| place.stays).count() < STAY;
+        self.of.push(Place::of(decision.clone(), stays, now));
     }
 
     pub(super) fn forget(&mut self, now: Time) {
-        self.0.retain(|place| !place.is_calm(now));
+        self.of.retain(|place| !place.is_calm(now));
     }
 
     /// Forgets the places below an actor that has ended.
     pub(super) fn forget_below(&mut self, actor: &str) {
-        self.0.retain(|place| place.decision.supervisor != actor);
+        self.of.retain(|place| place.decision.supervisor != actor);
     }
 
-    /// A card for the loops of one type in the same code. It tells of the worst one.
-    pub(super) fn cards(&self, now: Time) -> Vec<Card> {
+    /// Whether a place was forgotten that may be in a loop.
+    pub(super) fn may_have_more(&self, now: Time) -> bool {
+        self.forgot.is_some_and(|at| now.saturating_sub(at) <= QUICKLY)
+    }
+
+    fn loops(&self, now: Time) -> impl Iterator<Item = &Place> {
+        self.of.iter().filter(move |place| place.looping.is_some() && !place.is_calm(now))
+    }
+
+    /// The supervisors of the loops, before a look finds them.
+    pub(super) fn supervisors(&self, now: Time) -> Supervisors {
+        Supervisors(self.loops(now).map(|place| (place.decision.supervisor.clone(), false)).collect())
+    }
+
+    /// The subjects of all loops, including those whose supervisor does not run.
+    pub(super) fn subjects(&self, now: Time) -> impl Iterator<Item = (Kind, String)> {
+        self.loops(now).map(|place| (Kind::RestartLoop, place.subject()))
+    }
+
+    /// A card for the loops of one type whose supervisors run. It tells of the worst one. `is_down`: nobody has taken this place after a limit.
+    pub(super) fn cards(&self, supervisors: &Supervisors, is_down: impl Fn(&str) -> bool, now: Time) -> Vec<Card> {
         let mut cards: Vec<Card> = Vec::new();
-        for place in self.0.iter().filter(|place| place.is_loop && !place.is_calm(now)) {
+        let goes_on = |place: &&Place| {
+            let Decision { supervisor, child, .. } = &place.decision;
+            supervisors.runs(supervisor) && !is_down(child)
+        };
+        for place in self.loops(now).filter(goes_on) {
             let subject = place.subject();
             match cards.iter_mut().find(|card| card.subject == subject) {
                 Some(card) => {
@@ -135,6 +194,10 @@ impl Places {
                 }
                 None => cards.push(place.card()),
             }
+        }
+        let at_least = self.may_have_more(now);
+        for card in &mut cards {
+            card.at_least = at_least && card.actors > 1;
         }
         cards
     }

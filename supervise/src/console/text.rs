@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::cards::{Card, Kind};
 use super::collector::{Mention, View};
 use super::sight::{Decision, Intervened, Time};
-use super::words::{Clock, Count, Rate, Span, Utc, count, outcome, so_many, some_of};
+use super::words::{Clock, Count, Rate, Span, Utc, at_least, code, count, outcome, so_many, some_of};
 
 mod actor;
 
@@ -26,9 +26,9 @@ pub(super) fn text(system: &str, view: &View, age: Duration) -> String {
     for card in &view.cards {
         out.blank();
         let which = if matches!(card.kind, Kind::BranchDown | Kind::MessagesLost) { "last" } else { "worst" };
-        let who = match card.actors {
-            0 | 1 => format!("{}  {}", card.path, card.actor_type),
-            several => format!("{} × {}, the {which} is {}", count(several), card.actor_type, card.path),
+        let who = match card.several() {
+            None => format!("{}  {}", card.path, card.actor_type),
+            Some(several) => format!("{several} × {}, the {which} is {}", card.actor_type, card.path),
         };
         out.fill("", "    ", &format!("{}: {}", card.title(), who.trim_end()));
         out.fill("    ", "    ", &card.tell(view.now));
@@ -106,7 +106,7 @@ fn failures(out: &mut Lines, title: &str, view: &View, failures: &[(Time, Decisi
     }
     for (at, decision) in meant {
         let who = if of.is_none() { &*decision.child } else { "" };
-        let during = decision.during.map_or_else(String::new, |during| format!(" in `{during}`"));
+        let during = code(decision).map_or_else(String::new, |code| format!(" in {code}"));
         let rule = decision.rule.map_or_else(String::new, |rule| format!(", rule `{rule}`"));
         let text = if decision.text.is_empty() { String::new() } else { format!(": {}", decision.text) };
         let used = decision.used.map_or_else(String::new, |(used, of)| format!(", {used} of {of} used"));
@@ -126,7 +126,7 @@ fn since_and_why(out: &mut Lines, view: &View, card: &Card) {
     }
 }
 
-/// The lines above the cards: the system, how old this look is, and who is not well.
+/// The lines above the cards: the system, how old this look is, and who is not well, unless the system has ended.
 fn head(out: &mut Lines, system: &str, view: &View, age: Duration) {
     let facts = format!(
         "{}: {}, {} messages/s handled, up {}",
@@ -137,6 +137,9 @@ fn head(out: &mut Lines, system: &str, view: &View, age: Duration) {
     );
     out.fill("", "  ", &facts);
     seen(out, view, age);
+    if view.ended.is_some() {
+        return;
+    }
     out.fill("", "  ", &lede(view));
     if view.ill > 0 {
         let who = some_of(view.unwell.iter().map(String::as_str), view.unwell.len(), view.ill);
@@ -181,30 +184,60 @@ fn lasts(view: &View, since: Time) -> String {
 
 /// The sentence above the cards.
 pub(super) fn lede(view: &View) -> String {
-    let and = if view.ill == 0 { "but" } else { "and" };
-    let down = match view.down {
-        0 => String::new(),
-        known if view.may_have_more_down => format!(", {and} at least {} branches are down", count(known)),
-        1 => format!(", {and} 1 branch is down"),
-        more => format!(", {and} {} branches are down", count(more)),
-    };
-    let ill = match view.ill {
-        0 if view.down > 0 => format!("all {} running actors are well{down}", count(view.actors)),
-        0 => format!("all {} actors are well", count(view.actors)),
-        1 => format!("1 of {} actors is not well{down}", count(view.actors)),
-        ill => format!("{} of {} actors are not well{down}", count(ill), count(view.actors)),
-    };
-    match view.cards.len() + view.more_cards {
-        0 if view.unfollowed > 0 => {
-            format!("All is well with the actors that are followed. {} others are busy.", count(view.unfollowed))
-        }
-        0 => match view.longest {
+    let things = view.cards.len() + view.more_cards;
+    let doubts = doubts(view);
+    if things == 0 && doubts.is_empty() {
+        return match view.longest {
+            _ if view.unfollowed > 0 => {
+                let others = count(view.unfollowed);
+                format!("All is well with the actors that are followed. {others} others are busy.")
+            }
             Some(longest) => format!("All is well. No message has waited longer than {}.", Span(longest)),
             None => "All is well. No message waits.".to_owned(),
-        },
-        1 => format!("One thing needs attention; {ill}."),
-        things => format!("{things} things need attention; {ill}."),
+        };
     }
+    let things = match things {
+        0 => "Nothing known needs attention".to_owned(),
+        1 => "One thing needs attention".to_owned(),
+        things => format!("{things} things need attention"),
+    };
+    let mut and = if view.ill == 0 { "but" } else { "and" };
+    let mut said = format!("{things}; {}", who_is_ill(view));
+    for doubt in doubts {
+        _ = write!(said, ", {and} {doubt}");
+        and = "and";
+    }
+    said + "."
+}
+
+/// How many of the actors are well, or are not.
+fn who_is_ill(view: &View) -> String {
+    let running = if view.down > 0 || view.may_have_more_down { "running " } else { "" };
+    let followed = if view.unfollowed > 0 { " that are followed" } else { "" };
+    let all = count(view.actors.saturating_sub(view.unfollowed));
+    match view.ill {
+        0 => format!("all {all} {running}actors{followed} are well"),
+        1 if !view.may_have_more_ill => format!("1 of {all} actors{followed} is not well"),
+        ill => format!("{} of {all} actors{followed} are not well", at_least(ill, view.may_have_more_ill)),
+    }
+}
+
+/// What else is wrong, or may be wrong although it is not known.
+fn doubts(view: &View) -> Vec<String> {
+    let mut doubts = Vec::new();
+    match view.down {
+        0 if view.may_have_more_down => doubts.push("branches that are not remembered may be down".to_owned()),
+        0 => {}
+        1 => doubts.push(format!("{} branch is down", at_least(1, view.may_have_more_down))),
+        down => doubts.push(format!("{} branches are down", at_least(down, view.may_have_more_down))),
+    }
+    if view.ill == 0 && view.may_have_more_ill {
+        doubts.push("more actors failed than are remembered".to_owned());
+    }
+    if view.may_have_missed {
+        doubts.push("events were missed".to_owned());
+    }
+    doubts
 }
 
 /// Whether a terminal does not show this character, but obeys it: a control character, or one that changes the direction of writing.
@@ -298,6 +331,15 @@ mod tests {
         );
     }
 
+    /// The page does not judge the actors of a system that has ended, and neither does the text.
+    #[test]
+    fn con_26_nothing_is_well_in_a_system_that_has_ended() {
+        let how = "The system has ended with a failure of /user/clerk: NoInk.";
+        let view = View { actors: 3, ended: Some(how.to_owned()), ..View::default() };
+        let text = text("shop", &view, Duration::ZERO);
+        assert!(text.contains(how) && !text.contains("well") && !text.contains("attention"), "{text}");
+    }
+
     /// An operator compares with the log, whose lines have a time of day.
     #[test]
     fn times_are_those_of_the_clock_too() {
@@ -327,5 +369,8 @@ mod tests {
     fn con_18_who_is_not_followed_is_not_called_well() {
         let view = View { unfollowed: 3_616, actors: 20_003, ..View::default() };
         assert_eq!(lede(&view), "All is well with the actors that are followed. 3 616 others are busy.");
+        let said = |ill| lede(&View { ill, more_cards: 1, ..view.clone() });
+        assert_eq!(said(0), "One thing needs attention; all 16 387 actors that are followed are well.");
+        assert_eq!(said(2), "One thing needs attention; 2 of 16 387 actors that are followed are not well.");
     }
 }

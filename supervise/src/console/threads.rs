@@ -62,6 +62,7 @@ impl Threads {
             cause: None,
             weight: 0,
             near_limit: false,
+            at_least: false,
             goes: None,
         })
     }

@@ -5,6 +5,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use supervise_core::{DeadLetterReason, Outcome};
 
+use super::sight::Decision;
+
 /// A duration: `40 ms`, `2.5 s`, `2 min 14 s`, `3 h 5 min`, `3 d 4 h`.
 pub(super) struct Span(pub(super) Duration);
 
@@ -85,6 +87,12 @@ pub(super) fn count(number: usize) -> Count {
     Count(number as u64)
 }
 
+/// A number of actors of which there may be more: `64`, `at least 64`.
+pub(super) fn at_least(number: usize, may_have_more: bool) -> String {
+    let least = if may_have_more { "at least " } else { "" };
+    format!("{least}{}", count(number))
+}
+
 /// `1st`, `2nd`, `11th`.
 pub(super) struct Ordinal(pub(super) u32);
 
@@ -162,6 +170,12 @@ pub(super) fn outcome(outcome: Outcome) -> String {
         Outcome::LimitEscalated => "escalated at its limit".to_owned(),
         _ => "decided".to_owned(),
     }
+}
+
+/// The handler or hook in which an actor failed. If the failure was escalated, it is that of another actor: `` `stamp` of /user/desk/clerk ``.
+pub(super) fn code(decision: &Decision) -> Option<String> {
+    let of = decision.origin.as_ref().map_or_else(String::new, |origin| format!(" of {origin}"));
+    decision.during.map(|during| format!("`{during}`{of}"))
 }
 
 /// The siblings that a decision takes along, the child itself not counted: `, with 2 siblings`.

@@ -85,6 +85,7 @@ fn card(circle: &[u64], waits: &Waits) -> Option<Card> {
         cause: None,
         weight: (messages + behind) as u64,
         near_limit: false,
+        at_least: false,
         goes: None,
     })
 }

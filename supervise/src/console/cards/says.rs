@@ -11,7 +11,7 @@ use super::super::failing::Failing;
 use super::super::marks::Mark;
 use super::super::sight::{Budget, Counts, Sight, Takes, Time};
 use super::super::waits::Behind;
-use super::super::words::{Count, Ordinal, Span, count, outcome, so_many};
+use super::super::words::{Count, Ordinal, Span, code, count, outcome, so_many};
 use super::{Kind, Known, Moment, was_nearer};
 
 /// After this long in one message, the card of an actor that falls behind names the handler.
@@ -56,7 +56,11 @@ pub(super) fn says(kind: Kind, sight: &Sight<'_>, known: &Known<'_>) -> String {
             format!("It is stopping{last}. {}{}.", waits_behind(sight.waiting), oldest(mark, now))
         }
         Kind::RestartLoop => {
-            let says = known.failing.map_or_else(String::new, |failing| restart_loop(failing, sight, known));
+            let unknown = || {
+                let failed = so_many(u64::from(sight.attempt), "time");
+                format!("Failed {failed} in a row. {} decides.", known.supervisor)
+            };
+            let says = known.failing.map_or_else(unknown, |failing| restart_loop(failing, sight, known));
             says + &mailbox(sight, known)
         }
         Kind::NearLimit => {
@@ -151,17 +155,15 @@ pub(super) fn also_behind(backlogs: &[Backlog], but: &str, now: Time) -> String 
 fn restart_loop(failing: &Failing, sight: &Sight<'_>, known: &Known<'_>) -> String {
     let Failing { failures, first, last, decision, .. } = failing;
     let within = Span(last.saturating_sub(*first).max(Duration::from_secs(1)));
-    let failed = match (*failures, decision.during) {
+    let failed = match (*failures, code(decision)) {
         (1, None) => "Failed".to_owned(),
-        (1, Some(during)) => format!("Failed in `{during}`"),
+        (1, Some(code)) => format!("Failed in {code}"),
         (more, None) => format!("Failed {} times within {within}", Count(more)),
-        (more, Some(during)) => {
-            format!("Failed {} times within {within}, the last time in `{during}`", Count(more))
-        }
+        (more, Some(code)) => format!("Failed {} times within {within}, the last time in {code}", Count(more)),
     };
     let rule = decision.rule.map_or_else(String::new, |rule| format!(", rule `{rule}`"));
     let in_a_row = match failing.next_try(sight) {
-        Some(_) => format!(" That was its {} failure in a row.", Ordinal(decision.attempt)),
+        Some(_) => format!(" That was its {} failure in a row.", Ordinal(failing.attempt(sight))),
         None => String::new(),
     };
     let delayed = matches!(decision.outcome, Outcome::Restarting { delay: Some(_), .. });
@@ -172,7 +174,8 @@ fn restart_loop(failing: &Failing, sight: &Sight<'_>, known: &Known<'_>) -> Stri
         }
         (None, _) => String::new(),
     };
-    let message = match decision.during {
+    // The message of an escalated failure was for another actor.
+    let message = match decision.during.filter(|_| decision.origin.is_none()) {
         Some(During::Handler(_)) if sight.may_repeat => " The message that failed may be delivered again.",
         Some(During::Handler(_)) => " The message that failed is not delivered again.",
         _ => "",
@@ -242,10 +245,9 @@ fn near_limit(budget: Budget, sight: &Sight<'_>, known: &Known<'_>) -> String {
 
 /// What else happened, or is still to come, for an actor that fails.
 pub(super) fn moments(kind: Kind, sight: &Sight<'_>, failing: Option<&Failing>) -> Vec<Moment> {
-    let of_loop = failing.filter(|_| kind == Kind::RestartLoop).map(|failing| match failing.next_try(sight) {
-        Some(at) => Moment::soon("The next try comes", at),
-        None => Moment::last(failing.last),
-    });
+    let next = failing.map_or(sight.due, |failing| failing.next_try(sight));
+    let next = next.map(|at| Moment::soon("The next try comes", at));
+    let of_loop = next.or(failing.map(|failing| Moment::last(failing.last))).filter(|_| kind == Kind::RestartLoop);
     let fails = matches!(kind, Kind::RestartLoop | Kind::NearLimit);
     of_loop.into_iter().chain(sight.budget.filter(|_| fails).and_then(Moment::of)).collect()
 }

@@ -3,6 +3,7 @@ mod branches;
 mod failures;
 mod limits;
 mod lines;
+mod loops;
 mod waiting;
 
 use supervise_core::{DeadLetterReason, During, NodeState, Outcome};
@@ -68,6 +69,7 @@ fn decision(child: &str, key: u64, outcome: Outcome) -> Decision {
         supervisor_type: "shop::Desk",
         supervisor: child.rsplit_once('/').map_or("/", |(above, _)| above).to_owned(),
         text: "refused".to_owned(),
+        origin: None,
         during: None,
         rule: Some("io::Error"),
         outcome,

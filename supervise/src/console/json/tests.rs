@@ -81,6 +81,7 @@ fn card_with(text: &str, path: &str) -> Card {
         cause: Some(text.to_owned()),
         weight: 1,
         near_limit: false,
+        at_least: false,
         goes: None,
     }
 }
@@ -93,6 +94,7 @@ fn failure_with(text: &str) -> (Time, Decision) {
         supervisor: text.to_owned(),
         supervisor_type: "T",
         text: text.to_owned(),
+        origin: None,
         during: None,
         rule: None,
         outcome: Outcome::Resumed,

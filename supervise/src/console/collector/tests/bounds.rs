@@ -49,7 +49,7 @@ fn con_15_more_branches_may_be_down_than_are_kept() {
     }
     let view = look(&mut collector, 101, &[]);
     let said = words(&view);
-    assert!(said.contains(", but at least 64 branches are down."), "{said}");
+    assert!(said.contains(", but at least 64 branches are down. Branch down: at least 64 × Actor,"), "{said}");
     // An hour after the last one that is not kept, all that are down are known again.
     let view = look(&mut collector, 3_640, &[]);
     assert!(words(&view).contains(", but 60 branches are down."), "{}", words(&view));
@@ -94,4 +94,87 @@ fn con_06_the_kind_and_the_sender_of_most_messages_are_named() {
     let says = &view.cards[0].says;
     assert!(says.starts_with("1 000 dead letters, 98 % `Track`"), "{says}");
     assert!(says.contains("Sent by /user/till, ") && says.ends_with(" and at least 6 more."), "{says}");
+}
+
+/// CON-15: branches that are down are not forgotten because many others of one type are. Rule 22.4.
+#[test]
+fn con_15_many_branches_of_one_type_do_not_push_out_another() {
+    let mut collector = Collector::default();
+    let limit = Outcome::LimitReached { children: 1 };
+    failed(&mut collector, 1, Decision { child_type: "shop::Ledger", ..decision("/user/ledger", 7, limit) });
+    for key in 0..100 {
+        failed(&mut collector, 2, decision(&format!("/user/keys/{key}"), 100 + key, limit));
+    }
+    let view = look(&mut collector, 3, &[]);
+    assert_eq!(kinds(&view), [(Kind::BranchDown, "/user/keys/99"), (Kind::BranchDown, "/user/ledger")]);
+    assert_eq!(
+        view.cards.iter().map(|card| (card.actors, card.at_least)).collect::<Vec<_>>(),
+        [(63, true), (1, false)]
+    );
+}
+
+/// CON-15: all is not known to be well if branches went down that are not kept. Rule 22.4.
+#[test]
+fn con_15_all_is_not_well_if_branches_that_are_not_kept_may_be_down() {
+    let mut collector = Collector::default();
+    let limit = Outcome::LimitReached { children: 1 };
+    for key in 0..100 {
+        failed(&mut collector, 1, decision(&format!("/user/keys/{key}"), key, limit));
+    }
+    // The 64 that are kept are repaired.
+    collector.forget_repaired(|_| Some(1_000));
+    let view = look(&mut collector, 2, &[]);
+    let said = words(&view);
+    assert!(view.cards.is_empty() && !said.contains("All is well"), "{said}");
+    let doubt = "Nothing known needs attention; all 2 running actors are well, but branches that are not remembered may be down.";
+    assert!(said.contains(doubt), "{said}");
+    // Nothing is known of any other branch either, if there is another card.
+    (0..10).for_each(|_| lose(&mut collector, secs(3), "/user/till", "Track"));
+    let said = words(&look(&mut collector, 4, &[]));
+    let doubt = "One thing needs attention; all 2 running actors are well, but branches that are not remembered may be down.";
+    assert!(said.contains(doubt), "{said}");
+    let said = words(&look(&mut collector, 3_700, &[]));
+    assert!(said.contains("All is well."), "{said}");
+}
+
+/// CON-18: all is not known to be well if events were missed. Rule 22.4.
+#[test]
+fn con_18_all_is_not_well_if_events_were_missed() {
+    let mut collector = Collector::default();
+    collector.happened(Happening::Missed(7), secs(1));
+    let said = words(&look(&mut collector, 2, &[]));
+    assert!(
+        said.contains("Nothing known needs attention; all 2 actors are well, but events were missed."),
+        "{said}"
+    );
+    let said = words(&look(&mut collector, 3_700, &[]));
+    assert!(said.contains("All is well."), "{said}");
+}
+
+/// CON-12: more actors may have been near their limits than are remembered. Rule 22.4.
+#[test]
+fn con_12_more_actors_may_be_near_their_limits_than_are_remembered() {
+    let mut collector = Collector::default();
+    for key in 0..6_000 {
+        failed(
+            &mut collector,
+            1,
+            Decision { used: Some((4, 5)), ..decision("/user/clerk", 100 + key, restarting()) },
+        );
+    }
+    let budget = Budget {
+        used: 4,
+        of: 5,
+        within: Some(secs(60)),
+        counts: Counts::All,
+        takes: Takes::Nobody,
+        rule: None,
+        anew_at: Some(secs(61)),
+        slides: false,
+    };
+    let actors: Vec<Sight<'_>> =
+        (0..6_000).map(|key| Sight { budget: Some(budget), ..at(2, "clerk", 100 + key) }).collect();
+    let view = look(&mut collector, 2, &actors);
+    let [card] = &view.cards[..] else { panic!("{:?}", view.cards) };
+    assert_eq!((card.kind, card.actors, card.at_least), (Kind::NearLimit, 4_096, true));
 }

@@ -299,6 +299,7 @@ fn con_13_a_loop_in_a_place_is_over_when_it_is_calm() {
     use super::super::super::lines::{Line, Lines};
     let (mut collector, mut lines) = (Collector::default(), Lines::default());
     let stopped = Outcome::Stopped { children: 1 };
+    let keys = [at(2, "keys", 5)];
     for second in 0..40 {
         failed(&mut collector, second, decision("/user/keys/7", second, stopped));
         // Others fail once each, and there are more of them than places are remembered.
@@ -307,12 +308,12 @@ fn con_13_a_loop_in_a_place_is_over_when_it_is_calm() {
             failed(&mut collector, second, decision(&path, 1_000 + 20 * second + other, stopped));
         }
     }
-    let view = look(&mut collector, 40, &[]);
+    let view = look(&mut collector, 40, &keys);
     assert_eq!(kinds(&view), [(Kind::RestartLoop, "/user/keys/7")]);
     assert_eq!((view.cards[0].weight, view.cards[0].actors), (40, 1));
     assert!(matches!(&lines.after(&view)[..], [Line::Is { kind: Kind::RestartLoop, .. }]));
-    assert_eq!(kinds(&look(&mut collector, 99, &[])), [(Kind::RestartLoop, "/user/keys/7")]);
-    let view = look(&mut collector, 100, &[]);
+    assert_eq!(kinds(&look(&mut collector, 99, &keys)), [(Kind::RestartLoop, "/user/keys/7")]);
+    let view = look(&mut collector, 100, &keys);
     assert_eq!(kinds(&view), []);
     let lines = lines.after(&view);
     assert!(matches!(&lines[..], [Line::Over { has_ended: false, .. }]), "{lines:?}");

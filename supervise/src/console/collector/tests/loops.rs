@@ -1,0 +1,249 @@
+//! Restart loops of actors, and of places whose actors are replaced.
+
+use super::*;
+
+const STOPPED: Outcome = Outcome::Stopped { children: 1 };
+
+fn words(view: &View) -> String {
+    text("shop", view, Duration::ZERO).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// CON-13: places that fail in turn are found, however many more they are than are remembered. Rules 22.3 and 22.4.
+#[test]
+fn con_13_more_places_than_are_remembered_fail_in_turn() {
+    let mut collector = Collector::default();
+    let keys = [at(2, "keys", 5)];
+    let mut key = 100;
+    for second in 0..60_u64 {
+        // Each of 3000 places fails once in 20 s.
+        for place in 150 * (second % 20)..150 * (second % 20 + 1) {
+            key += 1;
+            failed(&mut collector, second, decision(&format!("/user/keys/{place}"), key, STOPPED));
+        }
+        let view = look(&mut collector, second, &keys);
+        assert!(second > 39 || view.cards.is_empty(), "{second}: {:?}", view.cards);
+    }
+    let view = look(&mut collector, 60, &keys);
+    let [card] = &view.cards[..] else { panic!("{:?}", view.cards) };
+    assert_eq!((card.kind, card.actors, card.at_least), (Kind::RestartLoop, 128, true));
+    assert!(
+        words(&view).contains("Restart loop: at least 128 × Actor, the worst is /user/keys/"),
+        "{}",
+        words(&view)
+    );
+}
+
+/// CON-13: the failures of others that fail once each do not hide a loop that begins later. Rule 22.4.
+#[test]
+fn con_13_a_loop_that_begins_amid_the_failures_of_others_is_found() {
+    let mut collector = Collector::default();
+    for second in 0..23_u64 {
+        for other in 0..20 {
+            let key = 1_000 + 20 * second + other;
+            failed(&mut collector, second, decision(&format!("/user/keys/{key}"), key, STOPPED));
+        }
+        if second >= 20 {
+            failed(&mut collector, second, decision("/user/keys/late", second, STOPPED));
+        }
+    }
+    let view = look(&mut collector, 23, &[at(2, "keys", 5)]);
+    assert_eq!(kinds(&view), [(Kind::RestartLoop, "/user/keys/late")]);
+}
+
+/// CON-13: actors that restart in turn are found, however many more they are than are remembered. Rules 22.3 and 22.4.
+#[test]
+fn con_13_more_actors_than_are_remembered_restart_in_turn() {
+    let mut collector = Collector::default();
+    for round in 0..3 {
+        for key in 0..6_000 {
+            failed(&mut collector, 10 * round, decision("/user/session", 100 + key, restarting()));
+        }
+    }
+    let actors: Vec<Sight<'_>> = (0..6_000).map(|key| at(2, "session", 100 + key)).collect();
+    let view = look(&mut collector, 21, &actors);
+    let [card] = &view.cards[..] else { panic!("{:?}", view.cards) };
+    assert_eq!(
+        (card.kind, card.actors, card.at_least, collector.failures.len()),
+        (Kind::RestartLoop, 2_048, true, 4_096)
+    );
+    let said = words(&view);
+    assert!(said.contains("One thing needs attention; at least 2 048 of 6 002 actors are not well"), "{said}");
+}
+
+/// CON-13: an actor that waits for its next try is in a loop, although its failures were not heard or are forgotten. Rule 22.3.
+#[test]
+fn con_13_a_wait_after_the_third_failure_is_a_loop_although_its_failures_are_not_known() {
+    let waits =
+        |attempt| [Sight { state: NodeState::Failed, attempt, due: Some(secs(90)), ..at(2, "gateway", 7) }];
+    let says = |collector: &mut Collector, attempt| {
+        let view = look(collector, 60, &waits(attempt));
+        view.cards.first().map(|card| (card.kind, card.tell(view.now)))
+    };
+    let mut collector = Collector::default();
+    assert_eq!(says(&mut collector, 2), None);
+    let said = "Failed 7 times in a row. /user decides. The next try comes in 30 s.";
+    assert_eq!(says(&mut collector, 7), Some((Kind::RestartLoop, said.to_owned())));
+    // Only its first failure was heard.
+    let delayed = Outcome::Restarting { children: 1, delay: Some(secs(1)) };
+    failed(&mut collector, 10, decision("/user/gateway", 7, delayed));
+    let said = "Failed. /user decides, rule `io::Error`: restart after 1 s. That was its 7th failure in a row. The next try \
+                comes in 30 s.";
+    assert_eq!(says(&mut collector, 7), Some((Kind::RestartLoop, said.to_owned())));
+}
+
+/// CON-13: a loop is the actor's, and not its handler's. Rules 22.3 and 22.10.
+#[cfg(feature = "tracing")]
+#[test]
+fn con_13_a_loop_goes_on_when_the_last_failure_came_from_another_handler() {
+    use super::super::super::lines::{Line, Lines};
+    let (mut collector, mut lines) = (Collector::default(), Lines::default());
+    let actors = [at(2, "clerk", 7), at(2, "keys", 5)];
+    let fails = |collector: &mut Collector, second, handler, resumes| {
+        let during = Some(During::Handler(handler));
+        let outcome = if resumes { Outcome::Resumed } else { restarting() };
+        failed(collector, second, Decision { during, ..decision("/user/clerk", 7, outcome) });
+        failed(collector, second, Decision { during, ..decision("/user/keys/1", 100 + second, STOPPED) });
+    };
+    (1..=3).for_each(|second| fails(&mut collector, second, "stamp", false));
+    let begun = look(&mut collector, 4, &actors);
+    assert!(matches!(&lines.after(&begun)[..], [Line::Is { .. }, Line::Is { .. }]), "{:?}", begun.cards);
+    let others = [(5, "seal", false), (6, "sign", true), (7, "seal", false)];
+    for (second, handler, resumes) in others {
+        fails(&mut collector, second, handler, resumes);
+        let view = look(&mut collector, second, &actors);
+        assert_eq!((lines.after(&view), view.cards.len()), (Vec::new(), 2), "{second}: {:?}", view.cards);
+    }
+}
+
+/// CON-13: what goes on with its state does not restart. Rule 22.3.
+#[test]
+fn con_13_failures_after_which_an_actor_goes_on_are_no_restarts() {
+    let mut collector = Collector::default();
+    for (second, outcome) in [(1, Outcome::Resumed), (2, Outcome::Resumed), (3, restarting())] {
+        failed(&mut collector, second, decision("/user/clerk", 7, outcome));
+    }
+    assert_eq!(kinds(&look(&mut collector, 4, &[at(2, "clerk", 7)])), []);
+}
+
+/// CON-13: while an actor above does not run, nothing restarts below it. Rule 22.3.
+#[cfg(feature = "tracing")]
+#[test]
+fn con_13_a_loop_is_not_shown_while_its_supervisor_is_down() {
+    use super::super::super::lines::{Line, Lines};
+    let (mut collector, mut lines) = (Collector::default(), Lines::default());
+    for second in 1..=3 {
+        failed(&mut collector, second, decision("/user/shop/desk/clerk", 7, restarting()));
+        failed(&mut collector, second, decision("/user/shop/desk/1", 100 + second, STOPPED));
+    }
+    let actors = |shop, desk, clerk| {
+        let clerk = Sight { state: clerk, ..at(4, "clerk", 7) };
+        [Sight { state: shop, ..at(2, "shop", 5) }, Sight { state: desk, ..at(3, "desk", 6) }, clerk]
+    };
+    let loops = [(Kind::RestartLoop, "/user/shop/desk/1"), (Kind::RestartLoop, "/user/shop/desk/clerk")];
+    let (runs, starts) = (NodeState::Running, NodeState::Starting);
+    let (failed, suspended, stopping) = (NodeState::Failed, NodeState::Suspended, NodeState::Stopping);
+    let mut second = 4;
+    let mut seen = |actors: &[Sight<'_>]| {
+        second += 1;
+        let view = look(&mut collector, second, actors);
+        let mut found: Vec<_> = view.cards.iter().map(|card| (card.kind, card.path.clone())).collect();
+        found.sort();
+        let begun = lines.after(&view).iter().filter(|line| matches!(line, Line::Is { .. })).count();
+        let over = lines.after(&view).len();
+        (found, view.ill, begun, over)
+    };
+    let shown: Vec<_> = loops.into_iter().map(|(kind, path)| (kind, path.to_owned())).collect();
+    assert_eq!(seen(&actors(runs, runs, runs)), (shown.clone(), 1, 2, 0));
+    let above = [(runs, failed), (runs, suspended), (runs, stopping), (failed, suspended), (stopping, runs)];
+    for (shop, desk) in above {
+        assert_eq!(seen(&actors(shop, desk, suspended)), (Vec::new(), 0, 0, 0), "{shop} {desk}");
+    }
+    assert_eq!(seen(&actors(runs, starts, runs)), (shown, 1, 0, 0));
+    // The supervisor has ended, and its children with it.
+    assert_eq!(seen(&actors(runs, runs, runs)[..1]).0, []);
+}
+
+/// CON-13: a loop began with the first of the failures that made it one. Rule 22.3.
+#[test]
+fn con_13_a_loop_did_not_begin_when_the_actor_failed_rarely() {
+    let mut collector = Collector::default();
+    let seconds = [0, 300, 600, 610, 620];
+    for second in seconds {
+        failed(&mut collector, second, decision("/user/clerk", 7, restarting()));
+    }
+    for second in [0, 50, 100, 150, 155, 160].map(|second| 460 + second) {
+        failed(&mut collector, second, decision("/user/keys/1", second, STOPPED));
+    }
+    for second in [621, 640] {
+        let view = look(&mut collector, second, &[at(2, "clerk", 7), at(2, "keys", 5)]);
+        let mut since: Vec<_> = view.cards.iter().map(|card| (&*card.path, card.since)).collect();
+        since.sort();
+        assert_eq!(since, [("/user/clerk", Some(secs(600))), ("/user/keys/1", Some(secs(560)))]);
+        // It is the same loop after another failure.
+        failed(&mut collector, second, decision("/user/clerk", 7, restarting()));
+        failed(&mut collector, second, decision("/user/keys/1", 1_000 + second, STOPPED));
+    }
+}
+
+/// CON-13: an actor whose child's failures are escalated has not failed in a handler of its own. Rule 22.3.
+#[test]
+fn con_13_a_loop_of_escalated_failures_names_the_actor_that_failed() {
+    let mut collector = Collector::default();
+    let clerk = "/user/desk/clerk";
+    let during = Some(During::Handler("stamp"));
+    for second in 1..=3 {
+        failed(&mut collector, second, Decision { during, ..decision(clerk, 10 + second, Outcome::Escalated) });
+        let origin = Some(clerk.to_owned());
+        for (path, key, outcome) in [("/user/desk", 7, restarting()), ("/user/keys/1", 20 + second, STOPPED)] {
+            failed(
+                &mut collector,
+                second,
+                Decision { during, origin: origin.clone(), ..decision(path, key, outcome) },
+            );
+        }
+    }
+    // It reaches its limit, and the console has missed how the clerk failed.
+    let limit = Outcome::LimitReached { children: 1 };
+    let origin = Some("/user/booth/clerk".to_owned());
+    failed(&mut collector, 4, Decision { origin, during, ..decision("/user/booth", 30, limit) });
+    let view = look(&mut collector, 4, &[at(2, "desk", 7), at(2, "keys", 5)]);
+    let mut said: Vec<_> = view.cards.iter().map(|card| (&*card.path, card.tell(view.now))).collect();
+    said.sort();
+    let loops = "Failed 3 times within 2 s, the last time in `stamp` of /user/desk/clerk. ";
+    let [(booth, down), (desk, of_desk), (key, of_key)] = &said[..] else { panic!("{said:?}") };
+    assert_eq!((*booth, *desk, *key), ("/user/booth", "/user/desk", "/user/keys/1"));
+    assert!(down.starts_with("/user stopped it at the limit"), "{down}");
+    assert!(of_desk.starts_with(&format!("{loops}/user decides, rule")), "{of_desk}");
+    assert!(of_key.starts_with(&format!("{loops}Each failure ended the actor, and another one took its place before the next. /user/keys decides")), "{of_key}");
+    let all = words(&view);
+    assert!(all.contains("/user/desk failed in `stamp` of /user/desk/clerk: refused; restart at once"), "{all}");
+    let json = super::super::super::json::json("shop", &view, &Listing::default());
+    assert!(json.contains(r#""during":"stamp of /user/desk/clerk""#), "{json}");
+}
+
+/// CON-13: a place that nobody has taken after a limit is down, and in no loop. Rules 22.3 and 22.10.
+#[cfg(feature = "tracing")]
+#[test]
+fn con_13_a_place_that_is_down_is_in_no_loop() {
+    use super::super::super::lines::Lines;
+    let (mut collector, mut lines) = (Collector::default(), Lines::default());
+    let keys = [at(2, "keys", 5)];
+    let limit = Outcome::LimitReached { children: 1 };
+    for second in 1..=3 {
+        failed(&mut collector, second, decision("/user/keys/1", second, limit));
+        let repaired = (second < 3).then_some(second + 1);
+        collector.forget_repaired(|_| repaired);
+    }
+    let view = look(&mut collector, 4, &keys);
+    assert_eq!(kinds(&view), [(Kind::BranchDown, "/user/keys/1")]);
+    assert_eq!(lines.after(&view), []);
+    // Another actor takes the place.
+    collector.forget_repaired(|_| Some(4));
+    let view = look(&mut collector, 5, &keys);
+    assert_eq!(kinds(&view), [(Kind::RestartLoop, "/user/keys/1")]);
+    assert_eq!(lines.after(&view).len(), 1);
+    failed(&mut collector, 6, decision("/user/keys/1", 4, limit));
+    let view = look(&mut collector, 7, &keys);
+    assert_eq!(kinds(&view), [(Kind::BranchDown, "/user/keys/1")]);
+    assert_eq!(lines.after(&view), [], "the loop is not over");
+}
