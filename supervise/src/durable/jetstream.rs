@@ -246,6 +246,10 @@ impl MessageStore for JetStreamStore {
         Box::pin(async move { self.opened()?.rows().await })
     }
 
+    fn queue<'a>(&'a mut self, name: &'a str) -> StoreFuture<'a, Result<Option<QueueRow>>> {
+        Box::pin(async move { self.opened()?.row_named(name).await })
+    }
+
     fn quarantined<'a>(
         &'a mut self,
         queue: &'a str,

@@ -174,14 +174,17 @@ impl Open {
         self.queues.iter().find(|(_, queue)| queue.name == name).map(|(id, _)| *id)
     }
 
+    /// The queue of this name, if this process knows it and nobody has renamed or discarded it.
+    async fn still_named(&self, name: &str) -> Result<Option<QueueId>> {
+        let Some(id) = self.by_name(name) else { return Ok(None) };
+        let now = self.last(&self.state, &format!("state.queue.{}", id.0)).await?;
+        Ok(now.is_some_and(|(now, _)| now == name.as_bytes()).then_some(id))
+    }
+
     /// The queue of this name. It is created if there is none.
     pub(super) async fn queue_named(&mut self, name: &str) -> Result<QueueId> {
         self.check_known(name).await?;
-        // In most cases nothing has changed.
-        if let Some(id) = self.by_name(name)
-            && let Some((now, _)) = self.last(&self.state, &format!("state.queue.{}", id.0)).await?
-            && now == name.as_bytes()
-        {
+        if let Some(id) = self.still_named(name).await? {
             return Ok(id);
         }
         loop {
@@ -312,12 +315,17 @@ impl Open {
         self.forget_all(&self.quarantine, &format!("quarantine.{}.*", id.0)).await?;
         self.queues.remove(&id);
         self.known.remove(&id);
-        match self.context.delete_stream(self.stream_name(id)).await {
-            Ok(_) => Ok(()),
-            Err(_) if self.stream_state(id).await.is_err_and(|error| error.kind == StoreErrorKind::Damaged) => {
-                Ok(())
-            }
-            Err(error) => Err(broken(error)),
+        Ok(())
+    }
+
+    pub(super) async fn row_named(&mut self, name: &str) -> Result<Option<QueueRow>> {
+        let known = self.still_named(name).await?;
+        if known.is_none() {
+            self.read_names().await?;
+        }
+        match known.or_else(|| self.by_name(name)) {
+            Some(id) => self.row(id).await,
+            None => Ok(None),
         }
     }
 
