@@ -11,7 +11,7 @@ use supervise_core::durable::lease::Sighting;
 use supervise_core::durable::{QueueId, QueueRow, StoreError, StoreErrorKind};
 use tokio_stream::StreamExt;
 
-use super::claim::of_begun;
+use super::claim::{of_begun, of_owner};
 use super::handled::{Kept, Waiting, of_handled};
 use super::lease::Lease;
 use super::open::{Open, open_stream};
@@ -307,12 +307,18 @@ impl Open {
     }
 
     pub(super) async fn discard(&mut self, id: QueueId) -> Result<()> {
-        self.put(&format!("state.queue.{}", id.0), Bytes::new()).await?;
+        if let Err(error) = self.context.delete_stream(self.stream_name(id)).await
+            && !self.stream_state(id).await.is_err_and(|error| error.kind == StoreErrorKind::Damaged)
+        {
+            return Err(broken(error));
+        }
         self.forget_all(&self.state, &format!("state.charge.{}.*", id.0)).await?;
         self.forget(&self.state, &of_shared(id)).await?;
         self.forget(&self.state, &of_begun(id)).await?;
+        self.forget(&self.state, &of_owner(id)).await?;
         self.forget(&self.state, &of_handled(id)).await?;
         self.forget_all(&self.quarantine, &format!("quarantine.{}.*", id.0)).await?;
+        self.put(&format!("state.queue.{}", id.0), Bytes::new()).await?;
         self.queues.remove(&id);
         self.known.remove(&id);
         Ok(())
