@@ -238,15 +238,21 @@ struct Hearing {
 impl Hearing {
     /// Any client of the server can send a notice, so the number comes from the stream. It is asked once for many notices.
     async fn hears(&mut self, system: &str, queue: QueueId, noticed: u64) {
+        // It may name any queue.
+        if !self.leases.has(queue) {
+            self.told.remove(&queue);
+            return;
+        }
+        // Somebody has left the queue.
+        if noticed == 0 {
+            return (self.arrived)(queue, Seq(0));
+        }
         let told = self.told.entry(queue).or_default();
-        // 0: somebody has left the queue.
-        if noticed > *told && self.leases.has(queue) {
-            if let Ok(stream) = self.context.get_stream(stream_name(system, queue)).await {
-                *told = stream.cached_info().state.last_sequence;
-                (self.arrived)(queue, Seq(*told));
-            }
-        } else if noticed == 0 {
-            (self.arrived)(queue, Seq(0));
+        if noticed > *told
+            && let Ok(stream) = self.context.get_stream(stream_name(system, queue)).await
+        {
+            *told = stream.cached_info().state.last_sequence;
+            (self.arrived)(queue, Seq(*told));
         }
     }
 }
