@@ -9,6 +9,7 @@ mod open;
 mod quarantine;
 mod read;
 mod record;
+mod reserve;
 mod shared;
 mod shares;
 mod tally;
@@ -49,7 +50,7 @@ const ACCEPT_TIMEOUT: Duration = Duration::from_secs(5);
 /// holds which messages. If a node has not renewed its lease for the whole length of the lease, everything that it held is charged a crash and
 /// goes to the other nodes.
 ///
-/// While the server has no room, that record cannot be written. Nodes handle the messages that they hold, which makes room for more. A node that
+/// While the server has no room and the reserve is spent, that record cannot be written. Nodes handle the messages that they hold, which makes room for more. A node that
 /// holds nothing, or that starts then, gets messages only when somebody has made room: by raising the server's limit, or by discarding messages
 /// in quarantine.
 ///
@@ -71,6 +72,9 @@ const ACCEPT_TIMEOUT: Duration = Duration::from_secs(5);
 ///
 /// A message may be about 12 kB smaller than the server's `max_payload`, so that it can be quarantined with its failures. A larger
 /// one is refused alone, as `NotEncodable`; one for which the server has no room, as `Full`.
+///
+/// Each system keeps a message of that size in reserve on the server, of 8 MB at most. When the server is full, the store deletes it, so that it
+/// can note which messages have failed and who owns a queue. When there is room again, the store puts it back.
 ///
 /// # Security
 ///

@@ -86,6 +86,8 @@ impl Open {
                 .and_then(|queue| queue.owned.as_ref())
                 .map_or(first, |owned| owned.tally.first());
         }
+        // If the server has just failed, the next request says so.
+        let _later = self.fill_reserve().await;
         Ok(Claim {
             queue: id,
             waiting,

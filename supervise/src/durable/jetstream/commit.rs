@@ -48,6 +48,8 @@ impl Open {
         }
         self.settle(&mut answers, &mut sent).await?;
         self.remove_all(&mut handled).await?;
+        // If the server has just failed, the next request says so.
+        let _later = self.fill_reserve().await;
         Ok(answers)
     }
 

@@ -9,13 +9,12 @@ use async_nats::jetstream::stream::{self, Stream};
 use bytes::Bytes;
 use supervise_core::durable::lease::Sighting;
 use supervise_core::durable::{QueueId, QueueRow, StoreError, StoreErrorKind};
-use tokio_stream::StreamExt;
 
 use super::claim::{of_begun, of_owner};
 use super::handled::{Kept, Waiting, of_handled};
 use super::lease::Lease;
 use super::open::{Open, open_stream};
-use super::read::{last_messages, last_number};
+use super::read::{last_messages, last_number, subjects};
 use super::record::{self, Charge};
 use super::shared::{Joined, of_shared};
 use super::tally::Tally;
@@ -369,12 +368,7 @@ impl Open {
 
     /// The subjects of messages in quarantine.
     pub(super) async fn confined_subjects(&self, of: &str) -> Result<Vec<String>> {
-        let mut subjects = self.quarantine.info_with_subjects(self.subject(of)).await.map_err(broken)?;
-        let mut found = Vec::new();
-        while let Some(subject) = subjects.next().await {
-            found.push(subject.map_err(broken)?.0);
-        }
-        Ok(found)
+        subjects(&self.quarantine, self.subject(of)).await
     }
 
     pub(super) async fn rows(&mut self) -> Result<Vec<QueueRow>> {

@@ -149,6 +149,16 @@ pub(super) async fn numbers(stream: &Stream, filter: String) -> Result<Vec<u64>>
     Ok(found)
 }
 
+/// The subjects of the messages that a stream has.
+pub(super) async fn subjects(stream: &Stream, filter: String) -> Result<Vec<String>> {
+    let mut subjects = stream.info_with_subjects(filter).await.map_err(broken)?;
+    let mut found = Vec::new();
+    while let Some(subject) = subjects.next().await {
+        found.push(subject.map_err(broken)?.0);
+    }
+    Ok(found)
+}
+
 /// The number at the end of a subject.
 pub(super) fn last_number(subject: &str) -> Option<u64> {
     subject.rsplit('.').next()?.parse().ok()
