@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::{Instant, SystemTime};
 
+use async_nats::datetime::DateTime;
 use async_nats::jetstream::ErrorCode;
 use async_nats::jetstream::context::GetStreamErrorKind;
 use async_nats::jetstream::stream::{self, Stream};
@@ -55,8 +56,10 @@ pub(super) struct Known {
     pub(super) name: String,
     /// The last number that the server has assigned.
     pub(super) last: u64,
-    /// When its stream was created, in nanoseconds since 1970. 0 if that is not known.
-    pub(super) created: u64,
+    /// The last number of its stream when this process has last looked at the stream. What has left the queue has no greater number.
+    pub(super) looked: u64,
+    /// The stream at that time.
+    pub(super) sight: Sight,
     /// The lease of the process that owns the queue.
     pub(super) holder: Option<Sighting<Instant>>,
     /// The same of each process that shares the queue.
@@ -70,15 +73,71 @@ pub(super) struct Known {
 /// A stream when it was looked at.
 pub(super) struct Looked {
     state: stream::State,
-    /// When it was created, in nanoseconds since 1970. Another stream of the same name has another time.
+    /// When it was created, in nanoseconds since 1970.
     pub(super) created: u64,
+    /// Why it cannot be used.
+    unfit: Option<&'static str>,
 }
 
 impl Looked {
-    fn at(info: &stream::Info) -> Self {
-        let created = SystemTime::from(info.created).duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        Self { state: info.state.clone(), created: u64::try_from(created.as_nanos()).unwrap_or_default() }
+    fn at(info: &stream::Info, subject: &str) -> Self {
+        let config = &info.config;
+        let has_subject = config.subjects.iter().any(|one| one == subject || one.contains(['*', '>']));
+        let reasons = [
+            (config.max_messages_per_subject > 0, "it has a `max_msgs_per_subject`"),
+            (!has_subject, "its `subjects` are others"),
+        ];
+        let unfit = unfit(config).or_else(|| first_of(reasons));
+        Self { state: info.state.clone(), created: nanos(info.created), unfit }
     }
+}
+
+/// What tells the messages of a stream from those of one that was made anew under its name. Times are the server's, in nanoseconds since 1970.
+///
+/// Two streams of one name were created at different times. But one stream may also have two times: if somebody configures it anew,
+/// nats-server 2.9.10 says from its next start on that the stream was created when the server was started before. Then the times of the
+/// messages decide.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Sight {
+    /// When the stream was created. 0 if that is not known.
+    pub(super) created: u64,
+    /// When the last message arrived that the stream had.
+    pub(super) newest: u64,
+}
+
+impl Sight {
+    /// Whether the stream is certainly the one that is there now, and that was `created` then.
+    pub(super) fn is_of(self, created: u64) -> bool {
+        self.created == 0 || created == 0 || self.created == created
+    }
+
+    /// Whether a message of the stream that is there now is the one that had its number.
+    pub(super) fn had(self, created: u64, arrived: DateTime) -> bool {
+        self.is_of(created) || nanos(arrived) <= self.newest
+    }
+}
+
+/// Why a stream with this configuration cannot be used: it may lose what it has acknowledged, or messages cannot leave it.
+pub(super) fn unfit(config: &stream::Config) -> Option<&'static str> {
+    let has_limit = config.max_messages > 0 || config.max_bytes > 0;
+    let reasons = [
+        (config.retention != stream::RetentionPolicy::Limits, "its `retention` is not `limits`"),
+        (config.storage != stream::StorageType::File, "its `storage` is not `file`"),
+        (!config.max_age.is_zero(), "it has a `max_age`"),
+        (has_limit && config.discard == stream::DiscardPolicy::Old, "it has a limit, and `discard` is `old`"),
+        (config.no_ack, "it has `no_ack`"),
+        (config.sealed || config.deny_delete, "it has `sealed` or `deny_delete`"),
+    ];
+    first_of(reasons)
+}
+
+fn first_of<const N: usize>(reasons: [(bool, &'static str); N]) -> Option<&'static str> {
+    reasons.into_iter().find_map(|(holds, why)| holds.then_some(why))
+}
+
+fn nanos(time: DateTime) -> u64 {
+    let since = SystemTime::from(time).duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or_default()
 }
 
 impl std::ops::Deref for Looked {
@@ -143,7 +202,7 @@ impl Open {
     pub(super) async fn stream_state(&self, id: QueueId) -> Result<Looked> {
         let name = self.stream_name(id);
         match self.context.get_stream(&name).await {
-            Ok(stream) => Ok(Looked::at(stream.cached_info())),
+            Ok(stream) => Ok(Looked::at(stream.cached_info(), &self.subject(&format!("q.{}", id.0)))),
             Err(error) => match error.kind() {
                 GetStreamErrorKind::JetStream(error) if error.error_code() == ErrorCode::STREAM_NOT_FOUND => {
                     let text = format!(
@@ -235,7 +294,6 @@ impl Open {
         let Some(queue) = self.queues.get(&id) else { return Ok(()) };
         let known = self.known.entry(id).or_default();
         known.name.clone_from(&queue.name);
-        known.created = state.created;
         if state.last_sequence < known.last {
             let text = format!(
                 "the server has an older disk: the queue {} had the messages {} to {}, which it has lost. Restore its disk, or end this process to go on without them",
@@ -246,6 +304,8 @@ impl Open {
             return Err(StoreError::new(StoreErrorKind::Damaged, text));
         }
         known.last = state.last_sequence;
+        known.looked = state.last_sequence;
+        known.sight = Sight { created: state.created, newest: nanos(state.last_timestamp) };
         Ok(())
     }
 
@@ -253,7 +313,8 @@ impl Open {
     /// have handled.
     fn check_same(&self, id: QueueId, state: &Looked) -> Result<()> {
         let Some(known) = self.known.get(&id) else { return Ok(()) };
-        if known.last == 0 || known.created == 0 || known.created == state.created {
+        let has_none_of_them = state.messages == 0 || state.first_sequence > known.looked;
+        if has_none_of_them || known.sight.had(state.created, state.first_timestamp) {
             return Ok(());
         }
         let text = format!(
@@ -266,7 +327,7 @@ impl Open {
     /// The error if somebody has deleted messages of a queue that this process owns.
     pub(super) async fn check_untouched(&mut self, id: QueueId) -> Result<()> {
         let state = self.stream_state(id).await?;
-        self.check_same(id, &state)?;
+        self.check_complete(id, &state)?;
         let now = self.waiting_in(id, &state).await?;
         let Some(owned) = self.queues.get_mut(&id).and_then(|queue| queue.owned.as_mut()) else { return Ok(()) };
         match owned.tally.lost(now) {

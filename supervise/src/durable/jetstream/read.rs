@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, pull};
+use async_nats::jetstream::message::StreamMessage;
 use async_nats::jetstream::stream::{self, Stream};
 use bytes::Bytes;
 use supervise_core::durable::{MessageId, QueueId, Room, Seq, StoreError, StoreErrorKind, Stored};
@@ -66,10 +67,15 @@ impl Open {
     }
 }
 
-/// One message, if the stream has it.
+/// The payload of one message, if the stream has it.
 pub(super) async fn raw<I>(stream: &Stream<I>, seq: Seq) -> Result<Option<Bytes>> {
+    Ok(found(stream, seq).await?.map(|message| message.payload))
+}
+
+/// One message, if the stream has it.
+pub(super) async fn found<I>(stream: &Stream<I>, seq: Seq) -> Result<Option<StreamMessage>> {
     match stream.get_raw_message(seq.0).await {
-        Ok(found) => Ok(Some(found.payload)),
+        Ok(found) => Ok(Some(found)),
         Err(error) if error.kind() == stream::RawMessageErrorKind::NoMessageFound => Ok(None),
         Err(error) => Err(broken(error)),
     }
