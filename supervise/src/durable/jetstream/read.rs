@@ -82,7 +82,7 @@ pub(super) async fn found<I>(stream: &Stream<I>, seq: Seq) -> Result<Option<Stre
 }
 
 /// Reads messages of a stream until `take` has enough, about `most`: subject, number and payload of each.
-async fn read<I>(
+pub(super) async fn read<I>(
     stream: &Stream<I>,
     which: pull::Config,
     most: usize,
@@ -143,10 +143,16 @@ pub(super) async fn last_messages(stream: &Stream, filter: String) -> Result<Vec
     Ok(found)
 }
 
+/// The messages from a number on. The server does not send what is in them.
+pub(super) fn numbers_from(start_sequence: u64) -> pull::Config {
+    let deliver_policy = DeliverPolicy::ByStartSequence { start_sequence };
+    pull::Config { deliver_policy, headers_only: true, ..pull::Config::default() }
+}
+
 /// The numbers of messages. The server does not send what is in them.
 pub(super) async fn numbers(stream: &Stream, filter: String) -> Result<Vec<u64>> {
     let mut found = Vec::new();
-    let which = pull::Config { filter_subject: filter, headers_only: true, ..pull::Config::default() };
+    let which = pull::Config { filter_subject: filter, ..numbers_from(1) };
     read(stream, which, usize::MAX, |_, seq, _| {
         found.push(seq);
         true
