@@ -88,6 +88,9 @@ const ACCEPT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Version 2.9 or newer. For each queue there is a stream `SV_<system>_Q<number>`, and for each system `SV_<system>_STATE`,
 /// `SV_<system>_LEASE` and `SV_<system>_QUARANTINE`. The last message of a queue's stream stays there after it was handled, because a
 /// server that is killed may forget where an empty stream was. The server counts it; [`Store::queues`](crate::durable::Store::queues) does not.
+///
+/// You may limit the streams of queues, as long as `discard` stays `new`. If a stream is configured so that it may lose messages, for example with
+/// a `max_age` or with another `retention`, its queue cannot be claimed until you have configured the stream anew.
 pub struct JetStreamStore {
     url: String,
     security: Security,

@@ -40,6 +40,7 @@ impl Open {
     pub(super) async fn claim(&mut self, name: &str) -> Result<Claim> {
         let id = self.queue_named(name).await?;
         let state = self.stream_state(id).await?;
+        self.check_fit(id, &state)?;
         self.check_complete(id, &state)?;
         let lease = self.take_lease(id, name).await?;
         let before = self.last(&self.state, &of_owner(id)).await?;

@@ -288,6 +288,13 @@ impl Open {
         Ok(())
     }
 
+    /// The error if somebody has configured the stream of a queue so that it cannot be used.
+    pub(super) fn check_fit(&self, id: QueueId, state: &Looked) -> Result<()> {
+        let Some(why) = state.unfit else { return Ok(()) };
+        let text = format!("the stream {} cannot be used, because {why}: configure it anew", self.stream_name(id));
+        Err(StoreError::new(StoreErrorKind::Refused, text))
+    }
+
     /// The error if a queue has fewer messages than the server has acknowledged.
     pub(super) fn check_complete(&mut self, id: QueueId, state: &Looked) -> Result<()> {
         self.check_same(id, state)?;
@@ -366,6 +373,7 @@ impl Open {
         Ok(())
     }
 
+    /// The queue keeps its name until the rest is gone, so that somebody can discard it again if that fails in its midst.
     pub(super) async fn discard(&mut self, id: QueueId) -> Result<()> {
         if let Err(error) = self.context.delete_stream(self.stream_name(id)).await
             && !self.stream_state(id).await.is_err_and(|error| error.kind == StoreErrorKind::Damaged)

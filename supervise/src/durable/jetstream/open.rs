@@ -18,7 +18,7 @@ use tokio_stream::StreamExt;
 use super::commit::is_full;
 use super::handled::delete;
 use super::lease::Leases;
-use super::names::{Known, Queue, stream_name};
+use super::names::{Known, Queue, stream_name, unfit};
 use super::read::{last_messages, last_number, numbers};
 use super::reserve::Reserve;
 use super::{JetStreamStore, KEYS_ARE_KEPT, Result, broken};
@@ -81,6 +81,16 @@ impl Open {
         let state = open_stream(&context, config("STATE", Duration::ZERO)).await?;
         let quarantine = open_stream(&context, config("QUARANTINE", Duration::ZERO)).await?;
         let lease = open_stream(&context, config("LEASE", store.lease)).await?;
+        for stream in [&state, &quarantine] {
+            let config = &stream.cached_info().config;
+            if let Some(why) = unfit(config) {
+                let name = &config.name;
+                return Err(broken(format!("the stream {name} cannot be used, because {why}: configure it anew")));
+            }
+        }
+        if lease.cached_info().config.max_age.is_zero() {
+            return Err(broken(format!("the stream SV_{system}_LEASE has no `max_age`: configure it anew")));
+        }
         let settings = Settings {
             replicas: store.replicas,
             // If another node has created the stream with another length, the server's value counts.
