@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use supervise::durable::{
-    Append, Appended, Change, CommitError, Fate, Group, JetStreamStore, MessageId, MessageStore, Owner, QueueId,
-    Room, Seq, StoreErrorKind,
+    Append, Appended, Change, CommitError, Ended, Fate, Group, JetStreamStore, MessageId, MessageStore, Owner,
+    QueueId, Room, Seq, StoreErrorKind,
 };
 
 use crate::proxy::{Passes, Proxy};
@@ -348,4 +348,81 @@ async fn messages_that_were_purged_behind_our_back_are_told_once_and_the_others_
     desk.store.open(&Owner::new("shop")).await.expect("the server runs");
     claims(&mut desk.store).await.expect("it is ours");
     assert_eq!(desk.bodies().await, [] as [u64; 0]);
+}
+
+/// Large messages until the server is full. Returns their numbers.
+async fn fill(desk: &mut Desk) -> Vec<u64> {
+    let queue = desk.queue;
+    let mut stored = Vec::new();
+    loop {
+        let group = (0..4).map(|_| large(queue, 200_000)).collect();
+        let answers = desk.commit(group).await.expect("it says who is refused");
+        stored.extend(answers.iter().filter_map(|answer| match answer {
+            Appended::Stored(seq) => Some(seq.0),
+            _ => None,
+        }));
+        if answers.contains(&Appended::Full) {
+            return stored;
+        }
+        assert!(stored.len() < 100, "it is never full");
+    }
+}
+
+/// Otherwise nothing would make room.
+#[tokio::test]
+async fn a_full_server_notes_what_failed_and_who_owns_a_queue() {
+    let Some(server) = Server::configured("jetstream { max_file_store: 4MB }") else { return };
+    let mut desk = Desk::new(&server.url()).await;
+    let queue = desk.queue;
+    let mut stored = fill(&mut desk).await;
+    for round in 1..=3 {
+        let id = MessageId { queue, seq: Seq(stored.remove(0)) };
+        let failures = vec!["x".to_owned()];
+        let charge = Change::Charged { id, attempts: 1, crashes: 0, failures: failures.clone() };
+        desk.commit(vec![charge]).await.expect("a failure is noted");
+        desk.commit(vec![Change::Quarantine { id, fate: Fate::Failed, failures }])
+            .await
+            .expect("it is quarantined");
+        stored.extend(fill(&mut desk).await);
+        drop(desk);
+        let (mut next, _) = opened(&server.url()).await;
+        let claim = claims(&mut next).await.expect("the lease ends");
+        assert_eq!(claim.waiting, stored.len() as u64, "round {round}");
+        desk = Desk { store: next, queue };
+        stored.extend(fill(&mut desk).await);
+    }
+    let confined = MessageId { queue, seq: Seq(1) };
+    desk.commit(vec![Change::Retry(confined)]).await.expect("it goes back");
+    desk.commit(stored.iter().map(|seq| handled(queue, *seq)).collect()).await.expect("this makes room");
+    let answers = desk.commit(vec![large(queue, 200_000)]).await.expect("the server runs");
+    assert!(matches!(answers[..], [Appended::Stored(_)]), "{answers:?}");
+}
+
+#[tokio::test]
+async fn a_discarded_queue_does_not_look_as_if_its_owner_had_just_died() {
+    let Some(server) = Server::start() else { return };
+    drop(Desk::new(&server.url()).await);
+    let (mut other, opening) = opened(&server.url()).await;
+    assert_eq!(opening.ended, Ended::ProcessDied);
+    let group = Group { changes: vec![Change::DiscardQueue("orders".to_owned())] };
+    other.commit(&group).await.expect("it can be discarded");
+    Box::new(other).close().await.expect("the server runs");
+    assert_eq!(opened(&server.url()).await.1.ended, Ended::Cleanly);
+}
+
+#[tokio::test]
+async fn a_queue_whose_discarding_has_failed_can_be_discarded_again() {
+    let Some(server) = Server::start() else { return };
+    let proxy = Proxy::to(server.port()).await;
+    let mut desk = Desk::new(&proxy.url()).await;
+    let queue = desk.queue;
+    desk.commit(vec![append(queue, 1, None), Change::Release(queue)]).await.expect("the server runs");
+    proxy.holds("STREAM.DELETE");
+    let discard = || Change::DiscardQueue("orders".to_owned());
+    desk.commit(vec![discard()]).await.expect_err("the server does not hear of it");
+    let (mut other, _) = opened(&server.url()).await;
+    other.commit(&Group { changes: vec![discard()] }).await.expect("the server runs");
+    assert_eq!(other.queues().await.expect("the server runs").len(), 0);
+    let left = server.context().await.get_stream(format!("SV_shop_Q{}", queue.0)).await;
+    assert!(left.is_err(), "nobody would ever delete the stream");
 }

@@ -223,3 +223,48 @@ async fn a_record_of_an_earlier_stream_hides_no_message() {
     let mut desk = Desk { store, queue };
     assert_eq!((claim.waiting, desk.bodies().await), (4, vec![11, 12, 13, 14]));
 }
+
+/// A server that was killed brings back the first message. Many numbers behind it belong to no message.
+#[tokio::test]
+async fn whoever_deletes_again_asks_only_for_what_is_there() {
+    let Some(mut server) = Server::start() else { return };
+    let proxy = Proxy::to(server.port()).await;
+    let mut desk = Desk::new(&proxy.url()).await;
+    let queue = desk.queue;
+    desk.commit(vec![append(queue, 1, None)]).await.expect("the server runs");
+    let context = server.context().await;
+    let stream = stream(&server, queue).await;
+    let mut config = stream.cached_info().config.clone();
+    config.subjects.push("other".to_owned());
+    config.max_messages_per_subject = 2;
+    context.update_stream(config.clone()).await.expect("the server takes it");
+    let mut last = 0;
+    for _ in 0..20 {
+        for _ in 0..999 {
+            let _its_answer = context.publish("other", "".into()).await.expect("the server runs");
+        }
+        last = context.publish("other", "".into()).await.expect("it runs").await.expect("it runs").sequence;
+    }
+    assert_eq!(last, 20_001);
+    for number in [last - 1, last] {
+        stream.delete_message(number).await.expect("it is there");
+    }
+    config.max_messages_per_subject = -1;
+    context.update_stream(config).await.expect("the server takes it");
+    // Otherwise a server that is killed brings many of them back.
+    server.restart();
+    claims(&mut desk.store).await.expect("it is ours");
+    let answers = desk.commit(vec![append(queue, 2, None)]).await.expect("the server runs");
+    assert_eq!(answers, [Appended::Stored(Seq(last + 1))]);
+    server.save();
+    claims(&mut desk.store).await.expect("it is ours");
+    desk.commit(vec![handled(queue, 1), handled(queue, last + 1)]).await.expect("the server runs");
+    assert_eq!(desk.bodies().await, [] as [u64; 0]);
+    server.restore();
+    let before = proxy.bytes_down();
+    assert!(claims(&mut desk.store).await.expect("it is ours").was_ours);
+    let bytes = proxy.bytes_down() - before;
+    assert!(bytes < 1_000_000, "{bytes} bytes to delete one message");
+    assert_eq!(stream.get_info().await.expect("the server runs").state.messages, 1, "the last one stays");
+    assert_eq!(desk.bodies().await, [] as [u64; 0]);
+}

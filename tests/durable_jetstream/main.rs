@@ -14,6 +14,7 @@ mod place;
 mod proxy;
 mod security;
 mod server;
+mod settings;
 mod shared;
 mod storms;
 

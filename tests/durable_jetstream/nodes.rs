@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use supervise::Props;
-use supervise::durable::{AcceptError, StoreErrorKind};
+use supervise::durable::{AcceptError, MessageStore, StoreErrorKind};
 use supervise::prelude::*;
 use tokio::runtime::Runtime;
 use tokio::sync::Semaphore;
@@ -273,4 +273,26 @@ async fn a_notice_that_lies_does_not_fill_a_mailbox() {
     }
     log.until("all are handled", |log| log.of("a") == [1, 2, 3, 4, 5]).await;
     first.terminate().await;
+}
+
+#[tokio::test]
+async fn whoever_sends_to_one_of_many_queues_does_not_ask_about_the_others() {
+    let Some(server) = Server::start() else { return };
+    let (mut store, _) = crate::opened(&server.url()).await;
+    for number in 0..40 {
+        store.claim(&format!("queue-{number}")).await.expect("nobody has it");
+    }
+    Box::new(store).close().await.expect("the server runs");
+    let proxy = Proxy::to(server.port()).await;
+    let system = node(&proxy.url());
+    system.store().queues().await.expect("the server runs");
+    let before = proxy.bytes_down();
+    for number in 0..5 {
+        let sender = system.store().sender::<Counter>(format!("queue-{number}"));
+        let message = CounterMessage::Count { number: 1 };
+        timeout(LONG, sender.accepted(message)).await.expect("it does not wait").expect("it is accepted");
+    }
+    let bytes = proxy.bytes_down() - before;
+    assert!(bytes < 50_000, "{bytes} bytes for 5 messages");
+    system.terminate().await;
 }

@@ -1,8 +1,8 @@
 //! A wire between one process and the server that a test can stall, one way or both, and cut.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -26,6 +26,8 @@ pub(crate) struct Proxy {
     cuts: watch::Sender<u64>,
     /// How many bytes the server has sent.
     down: Arc<AtomicU64>,
+    /// What is sent to the server does not pass if it contains this text, and nothing passes behind it.
+    held: Arc<Mutex<Option<&'static str>>>,
     accepting: JoinHandle<()>,
 }
 
@@ -35,6 +37,8 @@ impl Proxy {
         let at = listener.local_addr().expect("it is bound");
         let (passes, cuts) = (watch::Sender::new(Passes::Both), watch::Sender::new(0));
         let down = Arc::new(AtomicU64::new(0));
+        let held: Arc<Mutex<Option<&'static str>>> = Arc::default();
+        let holds = Arc::clone(&held);
         let (passing, cut, counted) = (passes.clone(), cuts.clone(), Arc::clone(&down));
         let accepting = tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
@@ -43,12 +47,35 @@ impl Proxy {
                 let (from_server, to_server) = server.into_split();
                 let is_up = |passes: &Passes| matches!(passes, Passes::Both | Passes::Up);
                 let is_down = |passes: &Passes| matches!(passes, Passes::Both | Passes::Down);
-                tokio::spawn(copy(from_client, to_server, passing.subscribe(), cut.subscribe(), is_up, None));
-                let counted = Some(Arc::clone(&counted));
-                tokio::spawn(copy(from_server, to_client, passing.subscribe(), cut.subscribe(), is_down, counted));
+                let (counted, held) = (Arc::clone(&counted), Arc::clone(&holds));
+                tokio::spawn(copy(
+                    from_client,
+                    to_server,
+                    passing.subscribe(),
+                    cut.subscribe(),
+                    is_up,
+                    async move |bytes| {
+                        let text = String::from_utf8_lossy(bytes);
+                        let is_held =
+                            held.lock().expect("nobody panics with it").is_some_and(|word| text.contains(word));
+                        if is_held {
+                            std::future::pending::<()>().await;
+                        }
+                    },
+                ));
+                tokio::spawn(copy(
+                    from_server,
+                    to_client,
+                    passing.subscribe(),
+                    cut.subscribe(),
+                    is_down,
+                    async move |bytes| {
+                        counted.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+                    },
+                ));
             }
         });
-        Self { at, passes, cuts, down, accepting }
+        Self { at, passes, cuts, down, held, accepting }
     }
 
     pub(crate) fn url(&self) -> String {
@@ -57,6 +84,11 @@ impl Proxy {
 
     pub(crate) fn lets(&self, passes: Passes) {
         self.passes.send_replace(passes);
+    }
+
+    /// From now on, what is sent to the server does not pass if it contains this text.
+    pub(crate) fn holds(&self, text: &'static str) {
+        *self.held.lock().expect("nobody panics with it") = Some(text);
     }
 
     /// Closes all connections.
@@ -81,17 +113,15 @@ async fn copy(
     mut passes: watch::Receiver<Passes>,
     mut cuts: watch::Receiver<u64>,
     may: fn(&Passes) -> bool,
-    counted: Option<Arc<AtomicU64>>,
+    sees: impl AsyncFn(&[u8]),
 ) {
     let copying = async {
         let mut bytes = vec![0; 1 << 16];
         loop {
             let Ok(read @ 1..) = from.read(&mut bytes).await else { return };
+            sees(&bytes[..read]).await;
             if passes.wait_for(may).await.is_err() || to.write_all(&bytes[..read]).await.is_err() {
                 return;
-            }
-            if let Some(counted) = &counted {
-                counted.fetch_add(read as u64, Ordering::Relaxed);
             }
         }
     };

@@ -91,6 +91,15 @@ impl Server {
         self.start_again();
     }
 
+    /// Ends it, so that it writes everything to its disk, and starts it again.
+    pub(crate) fn restart(&mut self) {
+        self.signal("TERM");
+        if let Some(mut process) = self.process.take() {
+            process.wait().expect("it has ended");
+        }
+        self.start_again();
+    }
+
     fn disk(&self) -> PathBuf {
         self.folder.join("disk")
     }

@@ -48,6 +48,11 @@ pub trait MessageStore: Send + 'static {
     /// All queues.
     fn queues(&mut self) -> StoreFuture<'_, Result<Vec<QueueRow>, StoreError>>;
 
+    /// The queue of this name, if there is one. A store that can find it without reading all queues should do so.
+    fn queue<'a>(&'a mut self, name: &'a str) -> StoreFuture<'a, Result<Option<QueueRow>, StoreError>> {
+        Box::pin(async move { Ok(self.queues().await?.into_iter().find(|row| row.name == name)) })
+    }
+
     /// The quarantined messages of a queue that come next after `after`, in the order of their numbers.
     fn quarantined<'a>(
         &'a mut self,

@@ -9,6 +9,7 @@ mod open;
 mod quarantine;
 mod read;
 mod record;
+mod reserve;
 mod shared;
 mod shares;
 mod tally;
@@ -49,7 +50,7 @@ const ACCEPT_TIMEOUT: Duration = Duration::from_secs(5);
 /// holds which messages. If a node has not renewed its lease for the whole length of the lease, everything that it held is charged a crash and
 /// goes to the other nodes.
 ///
-/// While the server has no room, that record cannot be written. Nodes handle the messages that they hold, which makes room for more. A node that
+/// While the server has no room and the reserve is spent, that record cannot be written. Nodes handle the messages that they hold, which makes room for more. A node that
 /// holds nothing, or that starts then, gets messages only when somebody has made room: by raising the server's limit, or by discarding messages
 /// in quarantine.
 ///
@@ -72,6 +73,9 @@ const ACCEPT_TIMEOUT: Duration = Duration::from_secs(5);
 /// A message may be about 12 kB smaller than the server's `max_payload`, so that it can be quarantined with its failures. A larger
 /// one is refused alone, as `NotEncodable`; one for which the server has no room, as `Full`.
 ///
+/// Each system keeps a message of that size in reserve on the server, of 8 MB at most. When the server is full, the store deletes it, so that it
+/// can note which messages have failed and who owns a queue. When there is room again, the store puts it back.
+///
 /// # Security
 ///
 /// Whoever may publish to the subjects `sv.<system>.>` of the server can send messages to your actors, and whoever may read its streams can read
@@ -84,6 +88,9 @@ const ACCEPT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Version 2.9 or newer. For each queue there is a stream `SV_<system>_Q<number>`, and for each system `SV_<system>_STATE`,
 /// `SV_<system>_LEASE` and `SV_<system>_QUARANTINE`. The last message of a queue's stream stays there after it was handled, because a
 /// server that is killed may forget where an empty stream was. The server counts it; [`Store::queues`](crate::durable::Store::queues) does not.
+///
+/// You may limit the streams of queues, as long as `discard` stays `new`. If a stream is configured so that it may lose messages, for example with
+/// a `max_age` or with another `retention`, its queue cannot be claimed until you have configured the stream anew.
 pub struct JetStreamStore {
     url: String,
     security: Security,
@@ -244,6 +251,10 @@ impl MessageStore for JetStreamStore {
 
     fn queues(&mut self) -> StoreFuture<'_, Result<Vec<QueueRow>>> {
         Box::pin(async move { self.opened()?.rows().await })
+    }
+
+    fn queue<'a>(&'a mut self, name: &'a str) -> StoreFuture<'a, Result<Option<QueueRow>>> {
+        Box::pin(async move { self.opened()?.row_named(name).await })
     }
 
     fn quarantined<'a>(

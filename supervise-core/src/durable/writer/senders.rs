@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::super::inbox::HandedOver;
 use super::super::store::Seq;
-use super::{AcceptError, Change, QueueId, QueueRow, StoreError, StoreErrorKind, Writer, commit};
+use super::{AcceptError, Change, QueueId, StoreError, StoreErrorKind, Writer, commit};
 
 /// After this many messages, the writer looks up again how full a queue is.
 const KNOWN: u64 = 1000;
@@ -49,7 +49,7 @@ impl Writer {
             *room -= 1;
             return Ok(Some(*queue));
         }
-        let (queue, waiting) = match self.row_of(name).await? {
+        let (queue, waiting) = match self.store.queue(name).await? {
             Some(row) => (row.queue, row.waiting),
             None => match self.store.claim(name).await {
                 Ok(claim) => {
@@ -58,7 +58,7 @@ impl Writer {
                 }
                 // An owner has created the queue in the meantime.
                 Err(error) if error.kind == StoreErrorKind::Claimed => {
-                    self.row_of(name).await?.map(|row| (row.queue, row.waiting)).ok_or(error)?
+                    self.store.queue(name).await?.map(|row| (row.queue, row.waiting)).ok_or(error)?
                 }
                 Err(error) => return Err(error),
             },
@@ -68,10 +68,6 @@ impl Writer {
         let Some(room) = capacity.checked_sub(waiting + 1) else { return Ok(None) };
         self.numbers.insert(Arc::clone(name), (queue, room.min(KNOWN)));
         Ok(Some(queue))
-    }
-
-    async fn row_of(&mut self, name: &str) -> Result<Option<QueueRow>, StoreError> {
-        Ok(self.store.queues().await?.into_iter().find(|row| row.name == name))
     }
 
     /// The message of a sender is durable. If its queue has an owner here, the message is read when its turn comes.

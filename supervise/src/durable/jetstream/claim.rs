@@ -11,10 +11,13 @@ use super::handled::Waiting;
 use super::lease::{Lease, NotTaken, Terms, Watch};
 use super::names::Owned;
 use super::open::Open;
-use super::read::{last_messages, last_number};
+use super::read::{last_messages, last_number, numbers_from, read};
 use super::record::{Charge, Fields};
 use super::tally::Tally;
 use super::{Result, broken};
+
+/// How many messages that a server has brought back are deleted at a time.
+const AGAIN: usize = 1024;
 
 fn decode_number(payload: &[u8]) -> u64 {
     payload.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
@@ -37,6 +40,7 @@ impl Open {
     pub(super) async fn claim(&mut self, name: &str) -> Result<Claim> {
         let id = self.queue_named(name).await?;
         let state = self.stream_state(id).await?;
+        self.check_fit(id, &state)?;
         self.check_complete(id, &state)?;
         let lease = self.take_lease(id, name).await?;
         let before = self.last(&self.state, &of_owner(id)).await?;
@@ -86,6 +90,8 @@ impl Open {
                 .and_then(|queue| queue.owned.as_ref())
                 .map_or(first, |owned| owned.tally.first());
         }
+        // If the server has just failed, the next request says so.
+        let _later = self.fill_reserve().await;
         Ok(Claim {
             queue: id,
             waiting,
@@ -104,9 +110,29 @@ impl Open {
         let state = self.stream_state(id).await?;
         let (first, gone) = self.known.get(&id).map(|known| known.left.clone()).unwrap_or_default();
         let kept = self.queues.get(&id).map_or(0, |queue| queue.kept.number);
-        let numbers = (state.first_sequence..first).chain(gone);
-        let numbers = numbers.filter(|number| *number < state.last_sequence && *number != kept).collect();
-        self.take_out(id, numbers).await
+        let end = gone.last().map_or(first, |last| first.max(last + 1)).min(state.last_sequence + 1);
+        // In most cases there is nothing else.
+        let mut from = state.first_sequence + u64::from(kept == state.first_sequence);
+        while from < end {
+            let Some(stream) = self.queues.get(&id).map(|queue| queue.stream.clone()) else { return Ok(()) };
+            let mut numbers = BTreeSet::new();
+            let which = numbers_from(from);
+            from = end;
+            read(&stream, which, AGAIN, |_, number, _| {
+                let has_left = number < first || gone.contains(&number);
+                if number < end && number != kept && has_left {
+                    numbers.insert(number);
+                }
+                let has_more = number + 1 < end;
+                if has_more && numbers.len() >= AGAIN {
+                    from = number + 1;
+                }
+                has_more && numbers.len() < AGAIN
+            })
+            .await?;
+            self.take_out(id, numbers).await?;
+        }
+        Ok(())
     }
 
     /// Messages up to this one may have been begun by an owner that died. If the last owner `died`, these are all: the server knows which

@@ -48,6 +48,8 @@ impl Open {
         }
         self.settle(&mut answers, &mut sent).await?;
         self.remove_all(&mut handled).await?;
+        // If the server has just failed, the next request says so.
+        let _later = self.fill_reserve().await;
         Ok(answers)
     }
 
@@ -69,6 +71,10 @@ impl Open {
                     Appended::Stored(Seq(ack.sequence))
                 }
                 Err(error) if is_full(&error) => Appended::Full,
+                // Somebody has limited the size of this queue's messages.
+                Err(error) if is_one_of(&error, &[ErrorCode::STREAM_MESSAGE_EXCEEDS_MAXIMUM]) => {
+                    Appended::TooLarge
+                }
                 Err(error) => return Err(unknown(error)),
             });
         }
@@ -181,8 +187,12 @@ pub(super) fn is_full(error: &PublishError) -> bool {
         ErrorCode::STORAGE_RESOURCES_EXCEEDED,
         ErrorCode::ACCOUNT_RESOURCES_EXCEEDED,
     ];
+    is_one_of(error, &FULL)
+}
+
+fn is_one_of(error: &PublishError, codes: &[ErrorCode]) -> bool {
     let source = error.source().and_then(|source| source.downcast_ref::<Error>());
-    source.is_some_and(|error| FULL.contains(&error.error_code()))
+    source.is_some_and(|error| codes.contains(&error.error_code()))
 }
 
 fn unknown(error: impl fmt::Display) -> CommitError {

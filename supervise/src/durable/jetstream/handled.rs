@@ -12,9 +12,9 @@ use bytes::Bytes;
 use supervise_core::durable::{QueueId, Seq, StoreErrorKind};
 use tokio::task::JoinSet;
 
-use super::names::Looked;
+use super::names::{Looked, Sight};
 use super::open::Open;
-use super::read::raw;
+use super::read::found;
 use super::{Result, broken};
 
 /// How many requests are under way at a time. The server works them off one by one, so behind too many others one would take too long.
@@ -27,15 +27,8 @@ pub(super) struct Kept {
     pub(super) number: u64,
     /// The number of the record.
     revision: u64,
-    /// When its stream was created. 0 if that is not known.
-    created: u64,
-}
-
-impl Kept {
-    /// Whether its stream may be the one that was created then.
-    fn is_of(&self, created: u64) -> bool {
-        self.created == 0 || created == 0 || self.created == created
-    }
+    /// The stream when it had the message.
+    sight: Sight,
 }
 
 /// What waits in a stream.
@@ -64,8 +57,13 @@ impl Waiting {
 impl Open {
     /// Deletes messages that have left their queue, but for the last message of the stream.
     pub(super) async fn take_out(&mut self, id: QueueId, mut numbers: BTreeSet<u64>) -> Result<()> {
-        let last = self.known.get(&id).map_or(0, |known| known.last);
         let highest = numbers.last().copied().unwrap_or_default();
+        if self.known.get(&id).is_none_or(|known| highest > known.looked) {
+            // It may have been made anew. Then these numbers are those of other messages.
+            let state = self.stream_state(id).await?;
+            self.check_complete(id, &state)?;
+        }
+        let last = self.known.get(&id).map_or(0, |known| known.last);
         if highest >= last {
             if self.keep(id, highest).await? {
                 numbers.remove(&highest);
@@ -91,10 +89,10 @@ impl Open {
             if kept.number >= number {
                 return Ok(kept.number == number);
             }
-            let created = self.known.get(&id).map_or(0, |known| known.created);
-            let payload = Bytes::from([number.to_le_bytes(), created.to_le_bytes()].concat());
-            match self.put_after(&of_handled(id), payload, kept.revision).await {
-                Ok(Some(revision)) => self.set_kept(id, Kept { number, revision, created }),
+            let sight = self.known.get(&id).map(|known| known.sight).unwrap_or_default();
+            let fields = [number, sight.created, sight.newest].map(u64::to_le_bytes);
+            match self.put_after(&of_handled(id), Bytes::from(fields.concat()), kept.revision).await {
+                Ok(Some(revision)) => self.set_kept(id, Kept { number, revision, sight }),
                 // Another process shares the queue.
                 Ok(None) => self.read_kept(id).await?,
                 // The server has no room for a record. The message makes some.
@@ -118,14 +116,17 @@ impl Open {
     pub(super) async fn read_kept(&mut self, id: QueueId) -> Result<()> {
         let record = self.last(&self.state, &of_handled(id)).await?;
         let mut kept = record.map_or_else(Kept::default, |(payload, revision)| {
-            let mut numbers = payload
-                .chunks_exact(8)
-                .map(|bytes| bytes.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes)));
-            let (number, created) = (numbers.next().unwrap_or_default(), numbers.next().unwrap_or_default());
-            Kept { number, revision, created }
+            let mut fields = payload.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes));
+            let mut next = || fields.next().unwrap_or_default();
+            Kept { number: next(), revision, sight: Sight { created: next(), newest: next() } }
         });
-        let created = self.known.get(&id).map_or(0, |known| known.created);
-        if !kept.is_of(created) {
+        let created = self.known.get(&id).map_or(0, |known| known.sight.created);
+        if let Some(queue) = self.queues.get(&id)
+            && !kept.sight.is_of(created)
+            && !found(&queue.stream, Seq(kept.number))
+                .await?
+                .is_some_and(|message| kept.sight.had(created, message.time))
+        {
             kept.number = 0;
         }
         self.set_kept(id, kept);
@@ -135,14 +136,17 @@ impl Open {
     /// The message that was kept, if it is among those that the stream counts. Somebody may have deleted it.
     pub(super) async fn kept_in(&self, id: QueueId, state: &Looked) -> Result<Option<u64>> {
         let Some(queue) = self.queues.get(&id) else { return Ok(None) };
-        let number = queue.kept.number;
-        let may_be_there = queue.kept.is_of(state.created)
-            && state.messages > 0
-            && (state.first_sequence..=state.last_sequence).contains(&number);
+        let Kept { number, sight, .. } = queue.kept;
+        if state.messages == 0 || !(state.first_sequence..=state.last_sequence).contains(&number) {
+            return Ok(None);
+        }
         // The first message of a stream is there.
-        let is_there =
-            may_be_there && (number == state.first_sequence || raw(&queue.stream, Seq(number)).await?.is_some());
-        Ok(is_there.then_some(number))
+        let arrived = if number == state.first_sequence {
+            Some(state.first_timestamp)
+        } else {
+            found(&queue.stream, Seq(number)).await?.map(|message| message.time)
+        };
+        Ok(arrived.is_some_and(|arrived| sight.had(state.created, arrived)).then_some(number))
     }
 
     /// What waits in a stream with this state.

@@ -3,19 +3,19 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::{Instant, SystemTime};
 
+use async_nats::datetime::DateTime;
 use async_nats::jetstream::ErrorCode;
 use async_nats::jetstream::context::GetStreamErrorKind;
 use async_nats::jetstream::stream::{self, Stream};
 use bytes::Bytes;
 use supervise_core::durable::lease::Sighting;
 use supervise_core::durable::{QueueId, QueueRow, StoreError, StoreErrorKind};
-use tokio_stream::StreamExt;
 
-use super::claim::of_begun;
+use super::claim::{of_begun, of_owner};
 use super::handled::{Kept, Waiting, of_handled};
 use super::lease::Lease;
 use super::open::{Open, open_stream};
-use super::read::{last_messages, last_number};
+use super::read::{last_messages, last_number, subjects};
 use super::record::{self, Charge};
 use super::shared::{Joined, of_shared};
 use super::tally::Tally;
@@ -56,8 +56,10 @@ pub(super) struct Known {
     pub(super) name: String,
     /// The last number that the server has assigned.
     pub(super) last: u64,
-    /// When its stream was created, in nanoseconds since 1970. 0 if that is not known.
-    pub(super) created: u64,
+    /// The last number of its stream when this process has last looked at the stream. What has left the queue has no greater number.
+    pub(super) looked: u64,
+    /// The stream at that time.
+    pub(super) sight: Sight,
     /// The lease of the process that owns the queue.
     pub(super) holder: Option<Sighting<Instant>>,
     /// The same of each process that shares the queue.
@@ -71,15 +73,71 @@ pub(super) struct Known {
 /// A stream when it was looked at.
 pub(super) struct Looked {
     state: stream::State,
-    /// When it was created, in nanoseconds since 1970. Another stream of the same name has another time.
+    /// When it was created, in nanoseconds since 1970.
     pub(super) created: u64,
+    /// Why it cannot be used.
+    unfit: Option<&'static str>,
 }
 
 impl Looked {
-    fn at(info: &stream::Info) -> Self {
-        let created = SystemTime::from(info.created).duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        Self { state: info.state.clone(), created: u64::try_from(created.as_nanos()).unwrap_or_default() }
+    fn at(info: &stream::Info, subject: &str) -> Self {
+        let config = &info.config;
+        let has_subject = config.subjects.iter().any(|one| one == subject || one.contains(['*', '>']));
+        let reasons = [
+            (config.max_messages_per_subject > 0, "it has a `max_msgs_per_subject`"),
+            (!has_subject, "its `subjects` are others"),
+        ];
+        let unfit = unfit(config).or_else(|| first_of(reasons));
+        Self { state: info.state.clone(), created: nanos(info.created), unfit }
     }
+}
+
+/// What tells the messages of a stream from those of one that was made anew under its name. Times are the server's, in nanoseconds since 1970.
+///
+/// Two streams of one name were created at different times. But one stream may also have two times: if somebody configures it anew,
+/// nats-server 2.9.10 says from its next start on that the stream was created when the server was started before. Then the times of the
+/// messages decide.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Sight {
+    /// When the stream was created. 0 if that is not known.
+    pub(super) created: u64,
+    /// When the last message arrived that the stream had.
+    pub(super) newest: u64,
+}
+
+impl Sight {
+    /// Whether the stream is certainly the one that is there now, and that was `created` then.
+    pub(super) fn is_of(self, created: u64) -> bool {
+        self.created == 0 || created == 0 || self.created == created
+    }
+
+    /// Whether a message of the stream that is there now is the one that had its number.
+    pub(super) fn had(self, created: u64, arrived: DateTime) -> bool {
+        self.is_of(created) || nanos(arrived) <= self.newest
+    }
+}
+
+/// Why a stream with this configuration cannot be used: it may lose what it has acknowledged, or messages cannot leave it.
+pub(super) fn unfit(config: &stream::Config) -> Option<&'static str> {
+    let has_limit = config.max_messages > 0 || config.max_bytes > 0;
+    let reasons = [
+        (config.retention != stream::RetentionPolicy::Limits, "its `retention` is not `limits`"),
+        (config.storage != stream::StorageType::File, "its `storage` is not `file`"),
+        (!config.max_age.is_zero(), "it has a `max_age`"),
+        (has_limit && config.discard == stream::DiscardPolicy::Old, "it has a limit, and `discard` is `old`"),
+        (config.no_ack, "it has `no_ack`"),
+        (config.sealed || config.deny_delete, "it has `sealed` or `deny_delete`"),
+    ];
+    first_of(reasons)
+}
+
+fn first_of<const N: usize>(reasons: [(bool, &'static str); N]) -> Option<&'static str> {
+    reasons.into_iter().find_map(|(holds, why)| holds.then_some(why))
+}
+
+fn nanos(time: DateTime) -> u64 {
+    let since = SystemTime::from(time).duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or_default()
 }
 
 impl std::ops::Deref for Looked {
@@ -144,7 +202,7 @@ impl Open {
     pub(super) async fn stream_state(&self, id: QueueId) -> Result<Looked> {
         let name = self.stream_name(id);
         match self.context.get_stream(&name).await {
-            Ok(stream) => Ok(Looked::at(stream.cached_info())),
+            Ok(stream) => Ok(Looked::at(stream.cached_info(), &self.subject(&format!("q.{}", id.0)))),
             Err(error) => match error.kind() {
                 GetStreamErrorKind::JetStream(error) if error.error_code() == ErrorCode::STREAM_NOT_FOUND => {
                     let text = format!(
@@ -174,14 +232,17 @@ impl Open {
         self.queues.iter().find(|(_, queue)| queue.name == name).map(|(id, _)| *id)
     }
 
+    /// The queue of this name, if this process knows it and nobody has renamed or discarded it.
+    async fn still_named(&self, name: &str) -> Result<Option<QueueId>> {
+        let Some(id) = self.by_name(name) else { return Ok(None) };
+        let now = self.last(&self.state, &format!("state.queue.{}", id.0)).await?;
+        Ok(now.is_some_and(|(now, _)| now == name.as_bytes()).then_some(id))
+    }
+
     /// The queue of this name. It is created if there is none.
     pub(super) async fn queue_named(&mut self, name: &str) -> Result<QueueId> {
         self.check_known(name).await?;
-        // In most cases nothing has changed.
-        if let Some(id) = self.by_name(name)
-            && let Some((now, _)) = self.last(&self.state, &format!("state.queue.{}", id.0)).await?
-            && now == name.as_bytes()
-        {
+        if let Some(id) = self.still_named(name).await? {
             return Ok(id);
         }
         loop {
@@ -227,13 +288,19 @@ impl Open {
         Ok(())
     }
 
+    /// The error if somebody has configured the stream of a queue so that it cannot be used.
+    pub(super) fn check_fit(&self, id: QueueId, state: &Looked) -> Result<()> {
+        let Some(why) = state.unfit else { return Ok(()) };
+        let text = format!("the stream {} cannot be used, because {why}: configure it anew", self.stream_name(id));
+        Err(StoreError::new(StoreErrorKind::Refused, text))
+    }
+
     /// The error if a queue has fewer messages than the server has acknowledged.
     pub(super) fn check_complete(&mut self, id: QueueId, state: &Looked) -> Result<()> {
         self.check_same(id, state)?;
         let Some(queue) = self.queues.get(&id) else { return Ok(()) };
         let known = self.known.entry(id).or_default();
         known.name.clone_from(&queue.name);
-        known.created = state.created;
         if state.last_sequence < known.last {
             let text = format!(
                 "the server has an older disk: the queue {} had the messages {} to {}, which it has lost. Restore its disk, or end this process to go on without them",
@@ -244,6 +311,8 @@ impl Open {
             return Err(StoreError::new(StoreErrorKind::Damaged, text));
         }
         known.last = state.last_sequence;
+        known.looked = state.last_sequence;
+        known.sight = Sight { created: state.created, newest: nanos(state.last_timestamp) };
         Ok(())
     }
 
@@ -251,7 +320,8 @@ impl Open {
     /// have handled.
     fn check_same(&self, id: QueueId, state: &Looked) -> Result<()> {
         let Some(known) = self.known.get(&id) else { return Ok(()) };
-        if known.last == 0 || known.created == 0 || known.created == state.created {
+        let has_none_of_them = state.messages == 0 || state.first_sequence > known.looked;
+        if has_none_of_them || known.sight.had(state.created, state.first_timestamp) {
             return Ok(());
         }
         let text = format!(
@@ -264,7 +334,7 @@ impl Open {
     /// The error if somebody has deleted messages of a queue that this process owns.
     pub(super) async fn check_untouched(&mut self, id: QueueId) -> Result<()> {
         let state = self.stream_state(id).await?;
-        self.check_same(id, &state)?;
+        self.check_complete(id, &state)?;
         let now = self.waiting_in(id, &state).await?;
         let Some(owned) = self.queues.get_mut(&id).and_then(|queue| queue.owned.as_mut()) else { return Ok(()) };
         match owned.tally.lost(now) {
@@ -303,21 +373,33 @@ impl Open {
         Ok(())
     }
 
+    /// The queue keeps its name until the rest is gone, so that somebody can discard it again if that fails in its midst.
     pub(super) async fn discard(&mut self, id: QueueId) -> Result<()> {
-        self.put(&format!("state.queue.{}", id.0), Bytes::new()).await?;
+        if let Err(error) = self.context.delete_stream(self.stream_name(id)).await
+            && !self.stream_state(id).await.is_err_and(|error| error.kind == StoreErrorKind::Damaged)
+        {
+            return Err(broken(error));
+        }
         self.forget_all(&self.state, &format!("state.charge.{}.*", id.0)).await?;
         self.forget(&self.state, &of_shared(id)).await?;
         self.forget(&self.state, &of_begun(id)).await?;
+        self.forget(&self.state, &of_owner(id)).await?;
         self.forget(&self.state, &of_handled(id)).await?;
         self.forget_all(&self.quarantine, &format!("quarantine.{}.*", id.0)).await?;
+        self.put(&format!("state.queue.{}", id.0), Bytes::new()).await?;
         self.queues.remove(&id);
         self.known.remove(&id);
-        match self.context.delete_stream(self.stream_name(id)).await {
-            Ok(_) => Ok(()),
-            Err(_) if self.stream_state(id).await.is_err_and(|error| error.kind == StoreErrorKind::Damaged) => {
-                Ok(())
-            }
-            Err(error) => Err(broken(error)),
+        Ok(())
+    }
+
+    pub(super) async fn row_named(&mut self, name: &str) -> Result<Option<QueueRow>> {
+        let known = self.still_named(name).await?;
+        if known.is_none() {
+            self.read_names().await?;
+        }
+        match known.or_else(|| self.by_name(name)) {
+            Some(id) => self.row(id).await,
+            None => Ok(None),
         }
     }
 
@@ -355,12 +437,7 @@ impl Open {
 
     /// The subjects of messages in quarantine.
     pub(super) async fn confined_subjects(&self, of: &str) -> Result<Vec<String>> {
-        let mut subjects = self.quarantine.info_with_subjects(self.subject(of)).await.map_err(broken)?;
-        let mut found = Vec::new();
-        while let Some(subject) = subjects.next().await {
-            found.push(subject.map_err(broken)?.0);
-        }
-        Ok(found)
+        subjects(&self.quarantine, self.subject(of)).await
     }
 
     pub(super) async fn rows(&mut self) -> Result<Vec<QueueRow>> {

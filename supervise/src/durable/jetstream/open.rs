@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_nats::jetstream::context::{CreateStreamError, CreateStreamErrorKind};
+use async_nats::jetstream::context::{CreateStreamError, CreateStreamErrorKind, PublishErrorKind};
 use async_nats::jetstream::message::PublishMessage;
+use async_nats::jetstream::publish::PublishAck;
 use async_nats::jetstream::stream::{self, LastRawMessageErrorKind, StorageType, Stream};
 use async_nats::jetstream::{self, Context, ErrorCode};
 use async_nats::{Client, ConnectOptions};
@@ -17,8 +18,9 @@ use tokio_stream::StreamExt;
 use super::commit::is_full;
 use super::handled::delete;
 use super::lease::Leases;
-use super::names::{Known, Queue, stream_name};
+use super::names::{Known, Queue, stream_name, unfit};
 use super::read::{last_messages, last_number, numbers};
+use super::reserve::Reserve;
 use super::{JetStreamStore, KEYS_ARE_KEPT, Result, broken};
 
 /// How many bytes a message in quarantine may have more than in its queue: its failures, which the runtime bounds.
@@ -42,6 +44,7 @@ pub(super) struct Open {
     pub(super) base: u32,
     /// How large a message may be.
     pub(super) largest: usize,
+    pub(super) reserve: Reserve,
     /// The task that listens for what other nodes put into queues.
     _notices: Option<Notices>,
 }
@@ -78,6 +81,16 @@ impl Open {
         let state = open_stream(&context, config("STATE", Duration::ZERO)).await?;
         let quarantine = open_stream(&context, config("QUARANTINE", Duration::ZERO)).await?;
         let lease = open_stream(&context, config("LEASE", store.lease)).await?;
+        for stream in [&state, &quarantine] {
+            let config = &stream.cached_info().config;
+            if let Some(why) = unfit(config) {
+                let name = &config.name;
+                return Err(broken(format!("the stream {name} cannot be used, because {why}: configure it anew")));
+            }
+        }
+        if lease.cached_info().config.max_age.is_zero() {
+            return Err(broken(format!("the stream SV_{system}_LEASE has no `max_age`: configure it anew")));
+        }
         let settings = Settings {
             replicas: store.replicas,
             // If another node has created the stream with another length, the server's value counts.
@@ -112,10 +125,12 @@ impl Open {
             known: store.known.clone(),
             base: 0,
             largest: most.saturating_sub(CONFINED).max(most / 2),
+            reserve: Reserve::default(),
             _notices: notices,
         };
         open.base = open.find_base().await?;
         open.read_names().await?;
+        open.look_for_reserve().await?;
         Ok(open)
     }
 
@@ -139,20 +154,35 @@ impl Open {
 
     /// Puts a message under a subject and waits until it is durable.
     pub(super) async fn put(&self, subject: &str, payload: Bytes) -> Result<u64> {
-        let ack = self.context.publish(self.subject(subject), payload).await.map_err(broken)?;
-        Ok(ack.await.map_err(broken)?.sequence)
+        let ack = self.publish_record(subject, PublishMessage::build().payload(payload)).await?;
+        Ok(ack.map_or(0, |ack| ack.sequence))
     }
 
     /// Puts a message under a subject if the last message there is `after`. Returns `None` if the last one is another.
     pub(super) async fn put_after(&self, subject: &str, payload: Bytes, after: u64) -> Result<Option<u64>> {
         let message = PublishMessage::build().payload(payload).expected_last_subject_sequence(after);
-        let sent = self.context.send_publish(self.subject(subject), message).await.map_err(broken)?;
-        match sent.await {
-            Ok(ack) => Ok(Some(ack.sequence)),
-            Err(error) if error.kind() == jetstream::context::PublishErrorKind::WrongLastSequence => Ok(None),
-            // That is no reason to open the store again.
-            Err(error) if is_full(&error) => Err(StoreError::new(StoreErrorKind::Refused, error.to_string())),
-            Err(error) => Err(broken(error)),
+        Ok(self.publish_record(subject, message).await?.map(|ack| ack.sequence))
+    }
+
+    /// Publishes what this process must note, also when the server is full. Returns `None` if the last message there is not the expected one.
+    pub(super) async fn publish_record(
+        &self,
+        subject: &str,
+        message: PublishMessage,
+    ) -> Result<Option<PublishAck>> {
+        loop {
+            let sent = self.context.send_publish(self.subject(subject), message.clone()).await.map_err(broken)?;
+            match sent.await {
+                Ok(ack) => return Ok(Some(ack)),
+                Err(error) if error.kind() == PublishErrorKind::WrongLastSequence => return Ok(None),
+                Err(error) if is_full(&error) => {
+                    if !self.spend_reserve().await? {
+                        // That is no reason to open the store again.
+                        return Err(StoreError::new(StoreErrorKind::Refused, error.to_string()));
+                    }
+                }
+                Err(error) => return Err(broken(error)),
+            }
         }
     }
 
@@ -238,15 +268,21 @@ struct Hearing {
 impl Hearing {
     /// Any client of the server can send a notice, so the number comes from the stream. It is asked once for many notices.
     async fn hears(&mut self, system: &str, queue: QueueId, noticed: u64) {
+        // It may name any queue.
+        if !self.leases.has(queue) {
+            self.told.remove(&queue);
+            return;
+        }
+        // Somebody has left the queue.
+        if noticed == 0 {
+            return (self.arrived)(queue, Seq(0));
+        }
         let told = self.told.entry(queue).or_default();
-        // 0: somebody has left the queue.
-        if noticed > *told && self.leases.has(queue) {
-            if let Ok(stream) = self.context.get_stream(stream_name(system, queue)).await {
-                *told = stream.cached_info().state.last_sequence;
-                (self.arrived)(queue, Seq(*told));
-            }
-        } else if noticed == 0 {
-            (self.arrived)(queue, Seq(0));
+        if noticed > *told
+            && let Ok(stream) = self.context.get_stream(stream_name(system, queue)).await
+        {
+            *told = stream.cached_info().state.last_sequence;
+            (self.arrived)(queue, Seq(*told));
         }
     }
 }

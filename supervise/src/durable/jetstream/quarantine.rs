@@ -8,7 +8,7 @@ use supervise_core::durable::{Fate, MessageId, Quarantined, Room, Seq, StoreErro
 
 use super::open::Open;
 use super::read::last_number;
-use super::{Result, broken, record};
+use super::{Result, record};
 
 impl Open {
     pub(super) async fn confine(&mut self, id: MessageId, fate: Fate, failures: Vec<String>) -> Result<()> {
@@ -42,8 +42,7 @@ impl Open {
         let message = PublishMessage::build()
             .payload(record::encode(&message.kind, message.accepted_at, &message.body))
             .message_id(format!("retry-{id}"));
-        let subject = self.subject(&format!("q.{}", id.queue.0));
-        let ack = self.context.send_publish(subject, message).await.map_err(broken)?.await.map_err(broken)?;
+        let Some(ack) = self.publish_record(&format!("q.{}", id.queue.0), message).await? else { return Ok(()) };
         if !ack.duplicate {
             self.note_assigned(id.queue, ack.sequence)?;
         }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, pull};
+use async_nats::jetstream::message::StreamMessage;
 use async_nats::jetstream::stream::{self, Stream};
 use bytes::Bytes;
 use supervise_core::durable::{MessageId, QueueId, Room, Seq, StoreError, StoreErrorKind, Stored};
@@ -66,17 +67,22 @@ impl Open {
     }
 }
 
-/// One message, if the stream has it.
+/// The payload of one message, if the stream has it.
 pub(super) async fn raw<I>(stream: &Stream<I>, seq: Seq) -> Result<Option<Bytes>> {
+    Ok(found(stream, seq).await?.map(|message| message.payload))
+}
+
+/// One message, if the stream has it.
+pub(super) async fn found<I>(stream: &Stream<I>, seq: Seq) -> Result<Option<StreamMessage>> {
     match stream.get_raw_message(seq.0).await {
-        Ok(found) => Ok(Some(found.payload)),
+        Ok(found) => Ok(Some(found)),
         Err(error) if error.kind() == stream::RawMessageErrorKind::NoMessageFound => Ok(None),
         Err(error) => Err(broken(error)),
     }
 }
 
 /// Reads messages of a stream until `take` has enough, about `most`: subject, number and payload of each.
-async fn read<I>(
+pub(super) async fn read<I>(
     stream: &Stream<I>,
     which: pull::Config,
     most: usize,
@@ -137,15 +143,31 @@ pub(super) async fn last_messages(stream: &Stream, filter: String) -> Result<Vec
     Ok(found)
 }
 
+/// The messages from a number on. The server does not send what is in them.
+pub(super) fn numbers_from(start_sequence: u64) -> pull::Config {
+    let deliver_policy = DeliverPolicy::ByStartSequence { start_sequence };
+    pull::Config { deliver_policy, headers_only: true, ..pull::Config::default() }
+}
+
 /// The numbers of messages. The server does not send what is in them.
 pub(super) async fn numbers(stream: &Stream, filter: String) -> Result<Vec<u64>> {
     let mut found = Vec::new();
-    let which = pull::Config { filter_subject: filter, headers_only: true, ..pull::Config::default() };
+    let which = pull::Config { filter_subject: filter, ..numbers_from(1) };
     read(stream, which, usize::MAX, |_, seq, _| {
         found.push(seq);
         true
     })
     .await?;
+    Ok(found)
+}
+
+/// The subjects of the messages that a stream has.
+pub(super) async fn subjects(stream: &Stream, filter: String) -> Result<Vec<String>> {
+    let mut subjects = stream.info_with_subjects(filter).await.map_err(broken)?;
+    let mut found = Vec::new();
+    while let Some(subject) = subjects.next().await {
+        found.push(subject.map_err(broken)?.0);
+    }
     Ok(found)
 }
 

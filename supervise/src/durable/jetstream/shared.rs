@@ -64,6 +64,7 @@ impl Open {
     async fn share(&mut self, name: &str) -> Result<Claim> {
         let id = self.queue_named(name).await?;
         let state = self.stream_state(id).await?;
+        self.check_fit(id, &state)?;
         self.check_complete(id, &state)?;
         // A member stays one, also while another process asks for the queue alone.
         let stays = if self.is_member(id).await? { self.stay(id).await? } else { None };

@@ -1,0 +1,146 @@
+//! Somebody configures the streams anew.
+//!
+//! Rules 27.1, 27.2, 27.6, 27.13 and 27.14.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use async_nats::jetstream::stream::{Config, DiscardPolicy, RetentionPolicy, StorageType};
+use supervise::durable::{Append, Appended, Change, MessageStore, Owner, QueueId, StoreErrorKind};
+
+use crate::server::Server;
+use crate::{Desk, append, claims, handled, opened, store};
+
+fn stream_name(queue: QueueId) -> String {
+    format!("SV_shop_Q{}", queue.0)
+}
+
+async fn configure(server: &Server, stream: &str, change: impl FnOnce(&mut Config)) {
+    let context = server.context().await;
+    let mut config = context.get_stream(stream).await.expect("it is there").cached_info().config.clone();
+    change(&mut config);
+    context.update_stream(config).await.expect("the server takes it");
+}
+
+/// An owner that has handled all messages. From the server's next start on, the stream says that it was created when the server was last
+/// started.
+async fn desk_of_a_stream_with_another_time(server: &mut Server) -> Desk {
+    let mut desk = Desk::new(&server.url()).await;
+    let queue = desk.queue;
+    server.kill();
+    server.start_again();
+    claims(&mut desk.store).await.expect("it is ours");
+    desk.commit((1..=3).map(|number| append(queue, number, None)).collect()).await.expect("the server runs");
+    configure(server, &stream_name(queue), |config| config.max_messages = 1_000_000).await;
+    desk.commit((4..=5).map(|number| append(queue, number, None)).collect()).await.expect("the server runs");
+    desk.commit((1..=5).map(|number| handled(queue, number)).collect()).await.expect("the server runs");
+    desk
+}
+
+async fn created(server: &Server, queue: QueueId) -> SystemTime {
+    let stream = server.context().await.get_stream(stream_name(queue)).await.expect("it is there");
+    stream.cached_info().created.into()
+}
+
+#[tokio::test]
+async fn a_stream_with_a_higher_limit_is_not_taken_for_one_that_was_made_anew() {
+    let Some(mut server) = Server::start() else { return };
+    let mut desk = desk_of_a_stream_with_another_time(&mut server).await;
+    let before = created(&server, desk.queue).await;
+    server.kill();
+    server.start_again();
+    assert_ne!(created(&server, desk.queue).await, before, "the server says that it is another one");
+    let claim = claims(&mut desk.store).await.expect("nothing is missing");
+    assert_eq!((claim.waiting, desk.bodies().await), (0, vec![]));
+    let queue = desk.queue;
+    desk.commit(vec![append(queue, 6, None)]).await.expect("the server runs");
+    assert_eq!(desk.bodies().await, [6]);
+}
+
+/// The same, and the owner has ended before.
+#[tokio::test]
+async fn what_was_handled_in_a_stream_with_a_higher_limit_does_not_come_again() {
+    let Some(mut server) = Server::start() else { return };
+    let desk = desk_of_a_stream_with_another_time(&mut server).await;
+    let queue = desk.queue;
+    Box::new(desk.store).close().await.expect("the server runs");
+    server.kill();
+    server.start_again();
+    let (mut store, _) = opened(&server.url()).await;
+    let claim = store.claim("orders").await.expect("nobody has it");
+    let mut desk = Desk { store, queue };
+    assert_eq!((claim.waiting, desk.bodies().await), (0, vec![]));
+}
+
+#[tokio::test]
+async fn a_message_that_is_larger_than_its_stream_takes_is_refused_alone() {
+    let Some(server) = Server::start() else { return };
+    let mut desk = Desk::new(&server.url()).await;
+    let queue = desk.queue;
+    configure(&server, &stream_name(queue), |config| config.max_message_size = 1000).await;
+    let body = Arc::from(vec![7; 5000]);
+    let large = Append { queue, kind: "order".into(), body, accepted_at: SystemTime::now(), key: None };
+    let group = vec![append(queue, 1, None), Change::Append(large), append(queue, 2, None)];
+    let answers = desk.commit(group).await.expect("the others are stored");
+    assert!(matches!(answers[..], [Appended::Stored(_), Appended::TooLarge, Appended::Stored(_)]), "{answers:?}");
+    assert_eq!(desk.bodies().await, [1, 2]);
+}
+
+#[tokio::test]
+async fn a_queue_whose_stream_cannot_be_used_is_not_claimed_until_that_is_mended() {
+    let Some(server) = Server::start() else { return };
+    let desk = Desk::new(&server.url()).await;
+    let name = stream_name(desk.queue);
+    Box::new(desk.store).close().await.expect("the server runs");
+    let context = server.context().await;
+    let config = context.get_stream(&name).await.expect("it is there").cached_info().config.clone();
+    let (mut store, _) = opened(&server.url()).await;
+    let bad = [
+        Config { discard: DiscardPolicy::Old, max_messages: 1000, ..config.clone() },
+        Config { discard: DiscardPolicy::Old, max_bytes: 1 << 20, ..config.clone() },
+        Config { max_age: Duration::from_secs(3600), ..config.clone() },
+        Config { max_messages_per_subject: 1000, ..config.clone() },
+        Config { no_ack: true, ..config.clone() },
+    ];
+    for bad in bad {
+        context.update_stream(bad.clone()).await.expect("the server takes it");
+        let error = store.claim("orders").await.expect_err("messages would be lost");
+        assert!(error.kind == StoreErrorKind::Refused && error.text.contains(&name), "{error}: {bad:?}");
+        let shared = store.shared().expect("it can share queues").share("orders").await;
+        assert!(shared.is_err_and(|error| error.kind == StoreErrorKind::Refused));
+        store.claim("others").await.expect("other queues go on");
+        context.update_stream(config.clone()).await.expect("the server takes it");
+        let claim = store.claim("orders").await.expect("it keeps messages");
+        store
+            .commit(&supervise::durable::Group { changes: vec![Change::Release(claim.queue)] })
+            .await
+            .expect("it is");
+    }
+    let bad = [
+        Config { retention: RetentionPolicy::Interest, ..config.clone() },
+        Config { storage: StorageType::Memory, ..config.clone() },
+        Config { deny_delete: true, ..config.clone() },
+        Config { subjects: vec!["another".to_owned()], ..config },
+    ];
+    // These cannot be mended, so the stream is made anew.
+    for bad in bad {
+        context.delete_stream(&name).await.expect("it is there");
+        context.create_stream(bad.clone()).await.expect("the server takes it");
+        let (mut store, _) = opened(&server.url()).await;
+        let error = store.claim("orders").await.expect_err("messages would be lost, or stay for ever");
+        assert!(error.kind == StoreErrorKind::Refused && error.text.contains(&name), "{error}: {bad:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_system_whose_quarantine_may_lose_messages_is_not_opened_until_that_is_mended() {
+    let Some(server) = Server::start() else { return };
+    let _streams = opened(&server.url()).await;
+    let name = "SV_shop_QUARANTINE";
+    configure(&server, name, |config| config.max_age = Duration::from_secs(3600)).await;
+    let mut store = store(&server.url());
+    let error = store.open(&Owner::new("shop")).await.expect_err("messages would be lost");
+    assert!(error.kind == StoreErrorKind::Broken && error.text.contains(name), "{error}");
+    configure(&server, name, |config| config.max_age = Duration::ZERO).await;
+    store.open(&Owner::new("shop")).await.expect("it keeps messages");
+}
