@@ -450,6 +450,12 @@ impl Link {
         self.state().outbox.len()
     }
 
+    /// How many frames, asks, watches and full actors are kept for the peer.
+    #[cfg(all(test, feature = "testkit"))]
+    pub(super) fn kept(&self) -> usize {
+        self.state().association.kept()
+    }
+
     /// How many asks wait for their answers.
     pub(super) fn waiting_asks(&self) -> usize {
         self.state().kept.asks.len()
