@@ -66,22 +66,23 @@ impl Link {
     }
 
     /// The proxy of an actor, through which its messages go, if there is one with a type.
-    pub(in crate::remote) fn typed(&self, actor: u64) -> Option<AnyActorRef> {
-        let state = self.state();
-        let interned = state.kept.proxies.get(&actor)?;
+    pub(in crate::remote) fn typed(&self, mine: Number, actor: u64) -> Option<AnyActorRef> {
+        let mut state = self.state();
+        let interned = state.tables(mine)?.proxies.get(&actor)?;
         interned.iter().find(|one| !one.name.is_empty()).map(|one| one.any.clone())
     }
 
     /// Any proxy of an actor.
-    pub(in crate::remote) fn known(&self, actor: u64) -> Option<AnyActorRef> {
-        let state = self.state();
-        Some(state.kept.proxies.get(&actor)?.first()?.any.clone())
+    pub(in crate::remote) fn known(&self, mine: Number, actor: u64) -> Option<AnyActorRef> {
+        let mut state = self.state();
+        Some(state.tables(mine)?.proxies.get(&actor)?.first()?.any.clone())
     }
 
     /// The actor has ended: its proxies refuse messages.
-    pub(in crate::remote) fn gone(&self, actor: u64, why: &EndReason) {
-        let state = self.state();
-        let interned: Vec<_> = state.kept.proxies.get(&actor).into_iter().flatten().collect();
+    pub(in crate::remote) fn gone(&self, mine: Number, actor: u64, why: &EndReason) {
+        let mut state = self.state();
+        let interned = state.tables(mine).and_then(|tables| tables.proxies.get(&actor));
+        let interned: Vec<_> = interned.into_iter().flatten().collect();
         let proxies: Vec<_> = interned.into_iter().map(|one| (one.any.clone(), one.close)).collect();
         drop(state);
         for (proxy, close) in proxies {
