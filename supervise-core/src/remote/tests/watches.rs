@@ -5,14 +5,16 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::future::Future;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context as TaskContext, Waker};
 use std::time::Duration;
 
+use fastrand::Rng;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::super::association::{Frame, Input, Packet};
-use super::super::codec::ok;
+use super::super::codec::{Abandon, ok};
 use super::super::memory::{Faults, Network};
 use super::super::wire::{FindAnswer, WireEnd, WireRef, bytes};
 use super::super::{FindError, Node};
@@ -292,4 +294,166 @@ async fn an_answer_that_arrives_right_before_the_verdict_reaches_its_asker() {
     let answer = ok(&FindAnswer::Nobody).unwrap();
     and_the_end(&mut puppet, Frame::Answer { ask: 1, body: answer.into() });
     assert_eq!(finds.await.unwrap_err(), FindError::NotFound(path.to_owned()));
+}
+
+/// An asker at a peer.
+#[derive(Default)]
+struct Asker(AtomicBool);
+
+impl Abandon for Asker {
+    fn abandon(&self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
+/// A peer that was started again counts its asks anew.
+#[tokio::test(start_paused = true)]
+async fn an_answer_of_an_earlier_association_does_not_touch_the_asks_of_the_next() {
+    let (_system, node, mut puppet) = Puppet::new(|builder| builder).await;
+    puppet.up().await;
+    settle().await;
+    let link = node.0.link_of("puppet@puppet:1").unwrap();
+    let (earlier, _) = link.numbers().unwrap();
+    puppet.say(&Packet::Goodbye { to: puppet.to, from: MINE });
+    puppet.again().await;
+    let (mine, _) = link.numbers().unwrap();
+    let asker = Arc::new(Asker::default());
+    link.answering(mine, 1, Arc::clone(&asker) as _);
+    link.answer(earlier, 1, Vec::new());
+    link.given_up(mine, 1);
+    assert!(asker.0.load(Ordering::SeqCst), "its asker has given up");
+}
+
+/// A node of the random run, with its actors.
+struct Place {
+    name: &'static str,
+    limit: usize,
+    system: ActorSystem,
+    node: Node,
+    subjects: Vec<ActorRef<Plain>>,
+    watchers: Vec<Watcher>,
+    /// Refs to subjects of other nodes, also earlier ones, and the uids that those have there.
+    refs: Vec<(ActorRef<Plain>, u64)>,
+}
+
+impl Place {
+    async fn new(network: &Network, name: &'static str, limit: usize) -> Self {
+        let (system, node) = join(network, name, limit).await;
+        let subjects = (0..8).map(|at| system.spawn(format!("subject-{at}"), || Plain).unwrap()).collect();
+        let watchers = (0..12).map(|at| Watcher::new(&system, &format!("watcher-{at}"))).collect();
+        Self { name, limit, system, node, subjects, watchers, refs: Vec::new() }
+    }
+
+    /// For which subjects of other nodes the watchers wait.
+    fn open(&self) -> Vec<u64> {
+        self.watchers
+            .iter()
+            .flat_map(|watcher| watcher.open.lock().unwrap().values().copied().collect::<Vec<_>>())
+            .collect()
+    }
+}
+
+/// Watchers hear of each watch at most once, which they check themselves. In the end, exactly the watches that are open are kept.
+async fn random_watches(seed: u64) -> (usize, usize) {
+    let mut random = Rng::with_seed(seed);
+    let network = Network::new(seed);
+    let millis = Duration::from_millis;
+    network.set_faults(Faults { delay: (millis(1), millis(50)), ..Faults::default() });
+    let limits = [[60, 30], [30, 60], [40, 40]][random.usize(..3)];
+    let mut places =
+        vec![Place::new(&network, "here", limits[0]).await, Place::new(&network, "there", limits[1]).await];
+    // The systems of nodes that were killed.
+    let mut graves = Vec::new();
+    let (mut refused, mut ended) = (0, 0);
+    for _ in 0..1500 {
+        let at = random.usize(..2);
+        match random.u32(..1000) {
+            0..60 => {
+                let subject = random.usize(..8);
+                let path = {
+                    let peer = places[1 - at].name;
+                    format!("supervise://{peer}@{peer}:1/user/subject-{subject}")
+                };
+                if let Ok(far) = places[at].node.find::<Plain>(path).await {
+                    let id = places[1 - at].subjects[subject].uid().into();
+                    let refs = &mut places[at].refs;
+                    if refs.len() == 8 {
+                        refs.remove(random.usize(..8));
+                    }
+                    refs.push((far, id));
+                }
+            }
+            60..80 => {
+                let place = &mut places[at];
+                let subject = random.usize(..8);
+                place.subjects[subject].stop();
+                place.system.ended(&place.subjects[subject]).await;
+                tokio::time::sleep(millis(1)).await;
+                place.subjects[subject] = place.system.spawn(format!("subject-{subject}"), || Plain).unwrap();
+            }
+            80..82 => {
+                let (name, limit) = (places[at].name, places[at].limit);
+                network.kill(&format!("{name}:1"));
+                let next = Place::new(&network, name, limit).await;
+                graves.push(std::mem::replace(&mut places[at], next));
+            }
+            82..84 => {
+                let (name, limit) = (places[at].name, places[at].limit);
+                places[at].system.terminate().await;
+                places[at] = Place::new(&network, name, limit).await;
+            }
+            _ => {
+                let place = &places[at];
+                if !place.refs.is_empty() {
+                    let (far, id) = &place.refs[random.usize(..place.refs.len())];
+                    let watcher = &place.watchers[random.usize(..12)];
+                    for _ in 0..random.usize(1..4) {
+                        let wish = if random.u8(..3) > 0 {
+                            Wish::Watch(far.clone(), *id)
+                        } else {
+                            Wish::Unwatch(far.clone())
+                        };
+                        watcher.actor.tell(wish).unwrap();
+                    }
+                }
+            }
+        }
+        if random.u8(..4) == 0 {
+            tokio::time::sleep(millis(random.u64(..40))).await;
+        }
+        for watcher in &mut places[at].watchers {
+            let heard = watcher.heard();
+            ended += heard.len();
+            refused += heard.iter().filter(|how| **how == HowEnded::TooManyWatches).count();
+        }
+    }
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    let open = [places[0].open(), places[1].open()];
+    for at in [0, 1] {
+        let place = &places[at];
+        assert_eq!(place.node.peers().len(), 1, "seed {seed}: they have met again");
+        for subject in &place.subjects {
+            let waiting = open[1 - at].iter().filter(|id| **id == u64::from(subject.uid())).count();
+            assert_eq!(watchers(subject), waiting, "seed {seed}: {} at {}", subject.path(), place.name);
+        }
+        assert_eq!(kept(&place.node), open[0].len() + open[1].len(), "seed {seed}: {} keeps", place.name);
+    }
+    for place in &places {
+        place.subjects.iter().for_each(ActorRef::stop);
+    }
+    settle().await;
+    assert_eq!([places[0].open(), places[1].open()], [vec![], vec![]], "seed {seed}: all are told");
+    assert_eq!([kept(&places[0].node), kept(&places[1].node)], [0, 0]);
+    (refused, ended)
+}
+
+#[tokio::test(start_paused = true)]
+async fn whatever_watches_meet_each_is_told_once_and_nothing_is_left() {
+    let (mut refused, mut ended) = (0, 0);
+    for seed in 0..5 {
+        let (of_these, of_all) = random_watches(seed).await;
+        refused += of_these;
+        ended += of_all;
+    }
+    assert!(refused > 0 && ended > 2 * refused, "{ended} ends, {refused} of them refusals");
 }
