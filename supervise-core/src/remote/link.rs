@@ -17,6 +17,7 @@ use std::time::Duration;
 use tokio::sync::mpsc::UnboundedSender;
 
 pub(super) use self::gate::{Gate, Written};
+use self::proxies::let_go;
 use super::association::{Association, Body, Effect, Frame, Input, Number, Packet, Refusal, Why};
 use super::codec::{Abandon, Pending, RemoteHandler, error};
 use super::node::NodeCore;
@@ -97,6 +98,8 @@ struct State {
     is_sending: bool,
     /// When the link last looked for asks whose askers have given up.
     looked_at_asks: Duration,
+    /// When the link last looked for proxies that nobody holds, without regard to their number.
+    swept: Duration,
 }
 
 /// How many packets may wait for room in the engine. Only packets with frames, which the window bounds, may exceed this.
@@ -110,6 +113,9 @@ const GIVEN_UP: usize = 4096;
 
 /// The shortest time between two looks for asks whose askers have given up.
 const LOOK_AT_ASKS: Duration = Duration::from_millis(500);
+
+/// The shortest time between two looks for proxies that nobody holds, as long as few are made.
+const SWEEP: Duration = Duration::from_secs(60);
 
 /// What follows from a step, outside the lock.
 #[derive(Default)]
@@ -135,6 +141,7 @@ impl Link {
             outbox: VecDeque::new(),
             is_sending: false,
             looked_at_asks: Duration::ZERO,
+            swept: Duration::ZERO,
         };
         Arc::new(Self {
             node,
@@ -324,7 +331,13 @@ impl Link {
             let _over = state.association.send(Frame::Note(bytes(&Note::GivenUp { asks: asks.to_vec() }).into()));
         }
         state.association.forget_asks(abandoned);
+        let mut swept = Vec::new();
+        if now >= state.swept + SWEEP {
+            state.swept = now;
+            swept = state.kept.forget_unheld(self.node.max_refs());
+        }
         drop(state);
+        let_go(swept);
         if !given_up.is_empty() {
             drop(given_up);
             self.flush();

@@ -107,11 +107,18 @@ impl Link {
     }
 }
 
+/// How many proxies are not worth a look.
+const FEW: usize = 64;
+
 impl AssociationTables {
-    /// Forgets the proxies that nobody holds, whenever their number has doubled or has come half of the way to the limit. The caller
-    /// drops the returned values outside the lock.
+    /// Forgets the proxies that nobody holds, whenever their number has doubled or has come half of the way to the limit.
     fn sweep(&mut self, limit: usize) -> Vec<(Interned, Task)> {
-        if self.proxies.len() < self.sweep_at.max(64).min(limit) {
+        if self.proxies.len() < self.sweep_at.min(limit) { Vec::new() } else { self.forget_unheld(limit) }
+    }
+
+    /// Forgets the proxies that nobody holds, unless there are only a few. The caller drops the returned values outside the lock.
+    pub(super) fn forget_unheld(&mut self, limit: usize) -> Vec<(Interned, Task)> {
+        if self.proxies.len() < FEW.min(limit) {
             return Vec::new();
         }
         let mut swept = Vec::new();
@@ -129,6 +136,7 @@ impl AssociationTables {
             !interned.is_empty()
         });
         let held = self.proxies.len();
+        self.proxies.shrink_to(held * 2);
         self.sweep_at = (held * 2).min(held + limit.saturating_sub(held).div_ceil(2));
         swept
     }
@@ -142,7 +150,7 @@ fn shown(path: &str) -> &str {
 }
 
 /// Drops proxies that nobody held. If a weak ref was upgraded meanwhile, it finds that the actor cannot be reached.
-fn let_go(swept: Vec<(Interned, Task)>) {
+pub(super) fn let_go(swept: Vec<(Interned, Task)>) {
     for (interned, task) in swept {
         interned.any.core().ends_because(EndReason::Unreachable);
         (interned.close)(&interned.any);
