@@ -133,7 +133,7 @@ impl Peer<'_> {
                 }
             }
             &Frame::Answer { ask, ref body } => {
-                let Some(asker) = link.asker(ask) else { return };
+                let Some(asker) = link.asker(mine, ask) else { return };
                 if body.len() > link.max_message() {
                     asker.fail(AskError::Unanswered);
                 } else {
@@ -142,7 +142,8 @@ impl Peer<'_> {
             }
             &Frame::Watch { subject, watcher, ref body } => self.watch(subject, watcher, body),
             &Frame::Unwatch { subject, watcher } => {
-                if let (Some(subject), Some(watcher)) = (link.node().exported(subject), link.known(watcher)) {
+                if let (Some(subject), Some(watcher)) = (link.node().exported(subject), link.known(mine, watcher))
+                {
                     subject.send_system(System::Unwatch(watcher));
                 }
             }
@@ -238,7 +239,7 @@ impl Peer<'_> {
         let Ok(end) = read::<WireEnd>(body) else { return self.link.step(Input::Broke) };
         let (how, reason) = (end.how(), end.reason());
         let proxy = proxy_of(self.link, self.mine, subject);
-        self.link.gone(subject, &reason);
+        self.link.gone(self.mine, subject, &reason);
         self.news(proxy, (watcher, bytes), how);
     }
 
@@ -259,7 +260,7 @@ impl Peer<'_> {
                 }
             }
             Note::GivenUp { asks } => asks.into_iter().for_each(|ask| self.link.given_up(self.mine, ask)),
-            Note::Gone { uid } => self.link.gone(uid, &EndReason::Unknown),
+            Note::Gone { uid } => self.link.gone(self.mine, uid, &EndReason::Unknown),
             Note::Signal { uid, signal } => {
                 let Some(actor) = self.link.node().handed_out(uid) else { return };
                 if self.link.node().is_untrusted() {
@@ -295,12 +296,13 @@ fn lost(actor: &AnyActorRef, why: DeadLetterReason, asked: Option<Asked>) {
 }
 
 fn proxy_of(link: &Link, mine: Number, actor: u64) -> AnyActorRef {
-    link.known(actor).unwrap_or_else(|| link.unknown(link.uid(mine, actor)))
+    link.known(mine, actor).unwrap_or_else(|| link.unknown(link.uid(mine, actor)))
 }
 
 /// The association has ended. Everybody who waits for the peer is told, once.
 fn verdict(link: &Arc<Link>, over: Over) {
-    let Over { mine, effects, mut kept } = over;
+    let Over { mine, effects } = over;
+    let mut kept = link.take_over(mine);
     let node = link.node();
     node.peer_left(&link.peer);
     for interned in kept.proxies.values().flatten() {

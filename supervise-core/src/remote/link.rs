@@ -17,6 +17,7 @@ use std::time::Duration;
 use tokio::sync::mpsc::UnboundedSender;
 
 pub(super) use self::gate::{Gate, Written};
+use self::proxies::let_go;
 use super::association::{Association, Body, Effect, Frame, Input, Number, Packet, Refusal, Why};
 use super::codec::{Abandon, Pending, RemoteHandler, error};
 use super::node::NodeCore;
@@ -53,11 +54,10 @@ pub(super) enum Work {
     Close,
 }
 
-/// What was kept for an association that is over.
+/// What follows from the end of an association.
 pub(super) struct Over {
     pub(super) mine: Number,
     pub(super) effects: Vec<Effect>,
-    pub(super) kept: AssociationTables,
 }
 
 /// What belongs to one association.
@@ -88,6 +88,8 @@ pub(super) struct Interned {
 struct State {
     association: Association,
     kept: AssociationTables,
+    /// What belongs to associations that are over, until their verdicts are carried out: frames that arrived before need it.
+    over: Vec<(Number, AssociationTables)>,
     /// Proxies that wait for the window.
     waiting: Waiting,
     /// Proxies of actors with full mailboxes, by the actor's uid on its node.
@@ -96,6 +98,8 @@ struct State {
     is_sending: bool,
     /// When the link last looked for asks whose askers have given up.
     looked_at_asks: Duration,
+    /// When the link last looked for proxies that nobody holds, without regard to their number.
+    swept: Duration,
 }
 
 /// How many packets may wait for room in the engine. Only packets with frames, which the window bounds, may exceed this.
@@ -109,6 +113,9 @@ const GIVEN_UP: usize = 4096;
 
 /// The shortest time between two looks for asks whose askers have given up.
 const LOOK_AT_ASKS: Duration = Duration::from_millis(500);
+
+/// The shortest time between two looks for proxies that nobody holds, as long as few are made.
+const SWEEP: Duration = Duration::from_secs(60);
 
 /// What follows from a step, outside the lock.
 #[derive(Default)]
@@ -128,11 +135,13 @@ impl Link {
         let state = State {
             association,
             kept: AssociationTables::default(),
+            over: Vec::new(),
             waiting: Waiting::default(),
             paused: HashMap::new(),
             outbox: VecDeque::new(),
             is_sending: false,
             looked_at_asks: Duration::ZERO,
+            swept: Duration::ZERO,
         };
         Arc::new(Self {
             node,
@@ -230,7 +239,8 @@ impl Link {
                 Effect::Resumed { to } => after.wake.extend(state.paused.remove(&to).into_iter().flatten()),
                 Effect::Verdict { mine, why } => {
                     let kept = take(&mut state.kept);
-                    over = Some(Box::new(Over { mine, effects: Vec::new(), kept }));
+                    state.over.push((mine, kept));
+                    over = Some(Box::new(Over { mine, effects: Vec::new() }));
                     after.wake.extend(state.waiting.all());
                     after.wake.extend(take(&mut state.paused).into_values().flatten());
                     after.events.push(Event::NodeDown { node: node(), why: word(why) });
@@ -321,7 +331,13 @@ impl Link {
             let _over = state.association.send(Frame::Note(bytes(&Note::GivenUp { asks: asks.to_vec() }).into()));
         }
         state.association.forget_asks(abandoned);
+        let mut swept = Vec::new();
+        if now >= state.swept + SWEEP {
+            state.swept = now;
+            swept = state.kept.forget_unheld(self.node.max_refs());
+        }
         drop(state);
+        let_go(swept);
         if !given_up.is_empty() {
             drop(given_up);
             self.flush();
@@ -390,8 +406,15 @@ impl Link {
     }
 
     /// The asker of an answer that has come.
-    pub(super) fn asker(&self, ask: u64) -> Option<Pending> {
-        self.state().kept.asks.remove(&ask)
+    pub(super) fn asker(&self, mine: Number, ask: u64) -> Option<Pending> {
+        self.state().tables(mine)?.asks.remove(&ask)
+    }
+
+    /// Takes what belongs to an association that is over.
+    pub(super) fn take_over(&self, mine: Number) -> AssociationTables {
+        let mut state = self.state();
+        let at = state.over.iter().position(|(of, _)| *of == mine);
+        at.map(|at| state.over.swap_remove(at).1).unwrap_or_default()
     }
 
     /// An asker of the peer's waits for this.
@@ -408,7 +431,7 @@ impl Link {
     /// Answers an ask of the peer's.
     pub(super) fn answer(&self, mine: Number, ask: u64, body: Vec<u8>) {
         let mut state = self.state();
-        let done = state.kept.answering.remove(&ask);
+        let done = state.tables(mine).and_then(|tables| tables.answering.remove(&ask));
         drop(state);
         drop(done);
         let fits = body.len() <= self.max_message() && self.state().association.takes_answer(body.len());
@@ -450,6 +473,12 @@ impl Link {
         self.state().outbox.len()
     }
 
+    /// How many frames, asks, watches and full actors are kept for the peer.
+    #[cfg(all(test, feature = "testkit"))]
+    pub(super) fn kept(&self) -> usize {
+        self.state().association.kept()
+    }
+
     /// How many asks wait for their answers.
     pub(super) fn waiting_asks(&self) -> usize {
         self.state().kept.asks.len()
@@ -458,20 +487,31 @@ impl Link {
     /// Drops everything that is kept, because the node has left and no task of the system runs any more.
     pub(super) fn shut(&self) {
         let mut state = self.state();
-        let kept = take(&mut state.kept);
+        let over = take(&mut state.over).into_iter().map(|(_, kept)| kept);
+        let all: Vec<AssociationTables> = over.chain([take(&mut state.kept)]).collect();
         let waiting = (take(&mut state.waiting), take(&mut state.paused));
         drop(state);
         drop(waiting);
-        for answering in kept.answering.values() {
+        for answering in all.iter().flat_map(|kept| kept.answering.values()) {
             answering.abandon();
         }
-        let tasks: Vec<Task> =
-            kept.proxies.values().flatten().filter_map(|interned| interned.any.0.unpark()).collect();
-        for interned in kept.proxies.values().flatten() {
+        let proxies = || all.iter().flat_map(|kept| kept.proxies.values().flatten());
+        let tasks: Vec<Task> = proxies().filter_map(|interned| interned.any.0.unpark()).collect();
+        for interned in proxies() {
             interned.any.core().ends_because(EndReason::Unreachable);
             (interned.close)(&interned.any);
         }
         drop(tasks);
+    }
+}
+
+impl State {
+    /// What belongs to this association, unless its verdict has been carried out.
+    fn tables(&mut self, mine: Number) -> Option<&mut AssociationTables> {
+        if self.association.numbers().is_some_and(|numbers| numbers.0 == mine) {
+            return Some(&mut self.kept);
+        }
+        self.over.iter_mut().find(|(of, _)| *of == mine).map(|(_, kept)| kept)
     }
 }
 

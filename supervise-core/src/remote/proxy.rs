@@ -268,7 +268,7 @@ impl<A: RemoteActor> Proxy<A> {
     fn watched_ended(&mut self, subject: AnyActorRef, how: HowEnded) {
         // A proxy without a type may have a twin through which the messages go.
         if A::NAME.is_empty()
-            && let Some(typed) = self.link.typed(self.actor)
+            && let Some(typed) = self.link.typed(self.mine, self.actor)
         {
             return typed.send_system(System::Ended { subject, child: None, how });
         }

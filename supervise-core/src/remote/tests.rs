@@ -4,6 +4,7 @@ mod fuzz;
 mod limits;
 mod puppet;
 mod refs;
+mod watches;
 
 use std::sync::Arc;
 use std::time::Duration;

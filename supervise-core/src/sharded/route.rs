@@ -8,6 +8,7 @@ use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
+use std::time::Duration;
 
 use super::ShardKey;
 use super::gate::{Enter, GateMessage};
@@ -22,6 +23,10 @@ use crate::mailbox::MailboxKind;
 use crate::observe::DeadLetterReason;
 use crate::pattern::{Sealed, StandIn, StandInRef, pass_on};
 use crate::remote::RemoteActor;
+use crate::supervision::HowEnded;
+
+/// How long a route waits before it watches a keeper again that could not be watched.
+const AGAIN: Duration = Duration::from_millis(50);
 
 /// Takes the messages for the actor of one key, and passes them on to the key's home.
 pub(super) struct Route<K: ShardKey, A: RemoteActor> {
@@ -87,12 +92,16 @@ async fn released<K: ShardKey, A: RemoteActor>(region: &Region<K, A>, view: &Vie
     .await;
 }
 
-async fn release<K: ShardKey, A: RemoteActor>(region: &Region<K, A>, other: &Holder<K, A>, key: &K) {
+/// Asks another node to let the key go, and waits until it has.
+pub(super) async fn release<K: ShardKey, A: RemoteActor>(region: &Region<K, A>, other: &Holder<K, A>, key: &K) {
     let _place = region.releases.acquire().await;
     // The other node may have let all keys go while this waited for its place.
     if !other.is_settled() && Keeper::release(&other.keeper, key.clone()).await.is_err() {
         // It has not let the key go; it will have once its keeper has ended.
-        region.system.ended(&other.keeper).await;
+        while region.system.ended(&other.keeper).await == HowEnded::TooManyWatches {
+            // It lives. There may be room for the watch later.
+            tokio::time::sleep(AGAIN).await;
+        }
     }
 }
 

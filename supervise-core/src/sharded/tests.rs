@@ -1,13 +1,16 @@
-//! A race that no test from outside brings about: names are given right after the keeper was spawned, and on another thread the keeper may
-//! be anywhere in its start by then.
+//! What no test from outside brings about: names are given right after the keeper was spawned, and on another thread the keeper may be
+//! anywhere in its start by then; and a keeper that lives and has not let a key go cannot be watched.
 //!
-//! Rule 28.6.
+//! Rules 28.3 and 28.6.
 
+use std::pin::pin;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use super::gate::Gate;
 use super::keeper::{Keeper, KeeperMessage};
+use super::region::Holder;
+use super::route::release;
 use super::{Sharded, region};
 use crate::actor::{
     Actor, ActorRef, ActorSystem, Context, EscalationsDecidedBy, HandlersOfOneImplBlockDecidedBy, Supervisor,
@@ -65,21 +68,26 @@ async fn settle() {
 }
 
 /// A node whose keeper has settled and has no names yet.
-async fn nameless() -> (ActorSystem, Node, Sharded<u32, Plain>, ActorRef<Gate<u32, Plain>>) {
-    let (system, spawned) = (ActorSystem::new("here"), Arc::new(OnceLock::new()));
-    let node = Node::builder(&system).join(Network::new(1).transport("here:1")).await.unwrap();
+async fn nameless(
+    network: &Network,
+    name: &str,
+    limit: usize,
+) -> (ActorSystem, Node, Sharded<u32, Plain>, ActorRef<Gate<u32, Plain>>) {
+    let (system, spawned) = (ActorSystem::new(name), Arc::new(OnceLock::new()));
+    let joins = Node::builder(&system).limit(limit).join(network.transport(&format!("{name}:1")));
+    let node = joins.await.unwrap();
     let owner = Arc::clone(&spawned);
     system.spawn("owner", move || Owner(Arc::clone(&owner))).unwrap();
     settle().await;
     let gate = system.find("/user/owner/plain-gate").and_then(|gate| gate.downcast()).unwrap();
     let sharded = spawned.get().unwrap().clone();
-    assert_eq!(sharded.nodes(), []);
     (system, node, sharded, gate)
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_keeper_that_has_settled_before_it_sees_its_names_does_not_take_them_back() {
-    let (system, node, sharded, gate) = nameless().await;
+    let (system, node, sharded, gate) = nameless(&Network::new(1), "here", 100).await;
+    assert_eq!(sharded.nodes(), []);
     let entry = region::entry("plain");
     node.register(&entry, &gate).unwrap();
     node.register(&entry, &sharded.keeper).unwrap();
@@ -94,4 +102,29 @@ async fn a_keeper_that_has_settled_before_it_sees_its_names_does_not_take_them_b
     assert_eq!(sharded.nodes(), []);
     assert_eq!(node.listing::<Keeper<u32, Plain>>(&entry).now(), [], "a node that has left keeps no name");
     system.terminate().await;
+}
+
+/// The key would have two actors.
+#[tokio::test(start_paused = true)]
+async fn a_keeper_that_cannot_be_watched_is_not_taken_for_one_that_has_ended() {
+    let network = Network::new(1);
+    let (there, there_node, at_there, gate) = nameless(&network, "there", 100).await;
+    let entry = region::entry("plain");
+    there_node.register(&entry, &gate).unwrap();
+    there_node.register(&entry, &at_there.keeper).unwrap();
+    let (here, here_node, sharded, _) = nameless(&network, "here", 4).await;
+    settle().await;
+    let far = here_node.listing::<Keeper<u32, Plain>>(&entry).now().remove(0);
+    for _ in 0..4 {
+        let (here, far) = (here.clone(), far.clone());
+        tokio::spawn(async move { here.ended(&far).await });
+    }
+    settle().await;
+    let (holder, handover) = (Holder::new(far), sharded.region.handover);
+    let mut released = pin!(release(&sharded.region, &holder, &1));
+    // The other node is the key's home, so it does not let the key go, and says so after this time.
+    assert!(tokio::time::timeout(handover * 2, released.as_mut()).await.is_err(), "the key is not let go");
+    there.terminate().await;
+    tokio::time::timeout(Duration::from_secs(1), released).await.expect("its keeper has ended");
+    here.terminate().await;
 }

@@ -1,4 +1,4 @@
-//! What was sent, delivered and told, as an observer outside sees it, and the invariants N1 to N10.
+//! What was sent, delivered and told, as an observer outside sees it, and the invariants N1 to N11.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -131,6 +131,9 @@ impl History {
                 record.ended.insert(*subject);
                 record.told(*subject, *watcher)?;
             }
+            // The association made these by itself, or may have, so what was sent does not show them.
+            Frame::NotWatched { subject, watcher } => return record.told(*subject, *watcher),
+            Frame::Unwatch { .. } => return Ok(()),
             Frame::Answer { ask, .. } => record.resolved(*ask)?,
             _ => {}
         }
@@ -173,6 +176,14 @@ impl History {
         );
         record.handled.entry(actor).or_default().push(body);
         Ok(())
+    }
+
+    /// The watches of the association with this number of the other side, for whose ends `at` waits.
+    pub(super) fn open(&self, at: Place, yours: Number) -> impl Iterator<Item = (Id, Id)> + '_ {
+        let sides = self.sides.iter().filter(move |((place, _), record)| {
+            *place == at && record.yours == Some(yours) && !record.has_verdict && !record.is_over
+        });
+        sides.flat_map(|(_, record)| record.watches.iter().filter(|(_, watch)| watch.open).map(|(pair, _)| *pair))
     }
 
     /// Nothing happens any more.

@@ -62,7 +62,9 @@ fn run(seed: u64, steps: usize) -> usize {
     // For each of the 4 actors of a node that never read, a peer has less than two windows under way before it pauses.
     let held = if closed { 0 } else { 16 * window };
     let settings = Settings { window, packet: window / 2, held, ..Settings::DEFAULT };
-    let mut world = World::new(&scripts).with_settings(settings);
+    // Many watches are refused, or none.
+    let limits = [(); NODES].map(|()| [2, 3, 1000][chance.below(3)]);
+    let mut world = World::new(&scripts).with_settings(settings).with_watches(&limits);
     let often = 1_000_000;
     world.works_later = chance.below(2) == 0;
     // Some runs have faults of one kind only.

@@ -54,6 +54,16 @@ fn network_watches_and_ends() {
     explore("watches", up(&[&watcher, &[Tell(11, 0), End(11)]], faults));
 }
 
+/// The nodes have different limits, so the peer refuses what the watching node allows. Ends make room again.
+#[test]
+fn network_watches_beyond_the_limit() {
+    let watcher = [Watch(11, 1), Watch(12, 1), Unwatch(12, 1), Watch(12, 1)];
+    for limits in [[9, 1], [1, 9]] {
+        let start = World::new(&[&watcher, &[End(11)]]).with_settings(slow()).with_watches(&limits).greeted();
+        explore("watches beyond the limit", start);
+    }
+}
+
 #[test]
 fn network_watches_and_a_killed_node() {
     let faults = Faults { drops: 1, kills: 1, ticks: 1, ..Faults::default() };

@@ -117,6 +117,8 @@ struct Node {
     count: u64,
     /// The small actors to which messages were sent.
     small: BTreeMap<Id, Small>,
+    /// How many watches of one side may be under way, if not as many as the settings of the world say.
+    watches: Option<usize>,
 }
 
 /// A small actor.
@@ -161,6 +163,7 @@ impl World {
             watchers: BTreeSet::new(),
             count: 0,
             small: BTreeMap::new(),
+            watches: None,
         });
         let mut world = Self {
             settings: Settings::DEFAULT,
@@ -200,7 +203,9 @@ impl World {
         let uid = self.nodes[at].uid;
         let me = Greeting { versions: VERSIONS, mesh: String::new(), uid };
         let peers = (0..self.nodes.len()).filter(|peer| *peer != at);
-        let association = |peer: Place| Association::new(self.settings.clone(), me.clone(), uid * 10 + peer as Id);
+        let watches = self.nodes[at].watches.unwrap_or(self.settings.watches);
+        let settings = Settings { watches, ..self.settings.clone() };
+        let association = |peer: Place| Association::new(settings.clone(), me.clone(), uid * 10 + peer as Id);
         self.nodes[at].peers = peers.map(|peer| (peer, association(peer))).collect();
     }
 
@@ -208,6 +213,15 @@ impl World {
     pub(super) fn with_settings(mut self, settings: Settings) -> Self {
         self.settings = settings;
         (0..self.nodes.len()).for_each(|at| self.boot(at));
+        self
+    }
+
+    /// Sets how many watches may be under way, for each node, before anything happened.
+    pub(super) fn with_watches(mut self, limits: &[usize]) -> Self {
+        for (at, limit) in limits.iter().enumerate() {
+            self.nodes[at].watches = Some(*limit);
+            self.boot(at);
+        }
         self
     }
 
@@ -449,6 +463,10 @@ impl World {
             }
             Deed::Ask(peer) => self.send(at, peer, Frame::Ask { to: 0, ask: count, body: Body::default() }),
             Deed::Watch(subject, watcher) => {
+                if !self.nodes[at].peers[&home(subject)].takes_watch(subject, watcher) {
+                    // The watcher is told at once.
+                    return Ok(());
+                }
                 self.send(at, home(subject), Frame::Watch { subject, watcher, body: Body::default() })
             }
             Deed::Unwatch(subject, watcher) => self.send(at, home(subject), Frame::Unwatch { subject, watcher }),

@@ -311,8 +311,15 @@ impl Up {
                 Ok(false)
             }
             Frame::Unwatch { subject, watcher } => Ok(self.watched.remove(&(*subject, *watcher))),
-            Frame::Ended { subject, watcher, .. } | Frame::NotWatched { subject, watcher } => {
-                Ok(self.watching.remove(&(*subject, *watcher)))
+            Frame::Ended { subject, watcher, .. } => Ok(self.watching.remove(&(*subject, *watcher))),
+            Frame::NotWatched { subject, watcher } => {
+                let (subject, watcher) = (*subject, *watcher);
+                let waits = self.watching.remove(&(subject, watcher));
+                if waits {
+                    // The refusal may be that of an earlier watch, and the peer may have room for a later one.
+                    self.put(Frame::Unwatch { subject, watcher });
+                }
+                Ok(waits)
             }
         }
     }

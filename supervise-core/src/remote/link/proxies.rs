@@ -66,22 +66,23 @@ impl Link {
     }
 
     /// The proxy of an actor, through which its messages go, if there is one with a type.
-    pub(in crate::remote) fn typed(&self, actor: u64) -> Option<AnyActorRef> {
-        let state = self.state();
-        let interned = state.kept.proxies.get(&actor)?;
+    pub(in crate::remote) fn typed(&self, mine: Number, actor: u64) -> Option<AnyActorRef> {
+        let mut state = self.state();
+        let interned = state.tables(mine)?.proxies.get(&actor)?;
         interned.iter().find(|one| !one.name.is_empty()).map(|one| one.any.clone())
     }
 
     /// Any proxy of an actor.
-    pub(in crate::remote) fn known(&self, actor: u64) -> Option<AnyActorRef> {
-        let state = self.state();
-        Some(state.kept.proxies.get(&actor)?.first()?.any.clone())
+    pub(in crate::remote) fn known(&self, mine: Number, actor: u64) -> Option<AnyActorRef> {
+        let mut state = self.state();
+        Some(state.tables(mine)?.proxies.get(&actor)?.first()?.any.clone())
     }
 
     /// The actor has ended: its proxies refuse messages.
-    pub(in crate::remote) fn gone(&self, actor: u64, why: &EndReason) {
-        let state = self.state();
-        let interned: Vec<_> = state.kept.proxies.get(&actor).into_iter().flatten().collect();
+    pub(in crate::remote) fn gone(&self, mine: Number, actor: u64, why: &EndReason) {
+        let mut state = self.state();
+        let interned = state.tables(mine).and_then(|tables| tables.proxies.get(&actor));
+        let interned: Vec<_> = interned.into_iter().flatten().collect();
         let proxies: Vec<_> = interned.into_iter().map(|one| (one.any.clone(), one.close)).collect();
         drop(state);
         for (proxy, close) in proxies {
@@ -106,11 +107,18 @@ impl Link {
     }
 }
 
+/// How many proxies are not worth a look.
+const FEW: usize = 64;
+
 impl AssociationTables {
-    /// Forgets the proxies that nobody holds, whenever their number has doubled or has come half of the way to the limit. The caller
-    /// drops the returned values outside the lock.
+    /// Forgets the proxies that nobody holds, whenever their number has doubled or has come half of the way to the limit.
     fn sweep(&mut self, limit: usize) -> Vec<(Interned, Task)> {
-        if self.proxies.len() < self.sweep_at.max(64).min(limit) {
+        if self.proxies.len() < self.sweep_at.min(limit) { Vec::new() } else { self.forget_unheld(limit) }
+    }
+
+    /// Forgets the proxies that nobody holds, unless there are only a few. The caller drops the returned values outside the lock.
+    pub(super) fn forget_unheld(&mut self, limit: usize) -> Vec<(Interned, Task)> {
+        if self.proxies.len() < FEW.min(limit) {
             return Vec::new();
         }
         let mut swept = Vec::new();
@@ -128,6 +136,7 @@ impl AssociationTables {
             !interned.is_empty()
         });
         let held = self.proxies.len();
+        self.proxies.shrink_to(held * 2);
         self.sweep_at = (held * 2).min(held + limit.saturating_sub(held).div_ceil(2));
         swept
     }
@@ -141,7 +150,7 @@ fn shown(path: &str) -> &str {
 }
 
 /// Drops proxies that nobody held. If a weak ref was upgraded meanwhile, it finds that the actor cannot be reached.
-fn let_go(swept: Vec<(Interned, Task)>) {
+pub(super) fn let_go(swept: Vec<(Interned, Task)>) {
     for (interned, task) in swept {
         interned.any.core().ends_because(EndReason::Unreachable);
         (interned.close)(&interned.any);

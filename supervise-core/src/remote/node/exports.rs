@@ -87,7 +87,7 @@ impl NodeCore {
         watcher: u64,
         wire: &WireRef,
     ) -> Option<AnyActorRef> {
-        if let Some(typed) = link.typed(watcher) {
+        if let Some(typed) = link.typed(mine, watcher) {
             return Some(typed);
         }
         match self.served.get(&*wire.actor) {

@@ -1,5 +1,7 @@
 //! A hostile peer reaches no actor that it was not given, and makes no ref that passes for that of another actor.
 
+use std::time::Duration;
+
 use super::super::NodeBuilder;
 use super::super::association::{Greeting, Packet};
 use super::super::wire::{Find, FindAnswer, Note, Signal, WireRef};
@@ -98,4 +100,23 @@ async fn an_untrusted_peer_that_looks_for_an_actor_without_a_name_does_not_reach
     assert!(node.0.exported(plain.uid().into()).is_none());
     node.register("plain", &plain).unwrap();
     assert!(matches!(node.0.found(&find), FindAnswer::Actor(_)));
+}
+
+/// Also if no further ref makes the node look.
+#[tokio::test(start_paused = true)]
+async fn refs_that_nobody_holds_any_more_are_forgotten_within_minutes() {
+    let (_system, node, mut puppet) = Puppet::new(|builder| builder).await;
+    puppet.up().await;
+    settle().await;
+    let link = node.0.link_of("puppet@puppet:1").unwrap();
+    let (mine, _) = link.numbers().unwrap();
+    let mut held: Vec<_> = (0..5_000).map(|uid| link.proxy::<Plain>(mine, uid, "/user/a").unwrap()).collect();
+    held.truncate(10);
+    for _ in 0..150 {
+        puppet.frames(Vec::new());
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    assert_eq!(node.known_refs(), 10);
+    assert!(held.iter().all(|far| !far.has_ended()));
+    assert_eq!(link.proxy::<Plain>(mine, 9, "/user/a").unwrap(), held[9]);
 }

@@ -320,6 +320,10 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             && watch.ended(subject, how) == Notice::ToQueue
         {
             effects.push(Effect::Enqueue(subject.clone()));
+            if how == HowEnded::TooManyWatches {
+                // The refusal may be that of an earlier watch, and the subject may know a later one.
+                effects.push(Effect::Unwatch(subject.clone()));
+            }
         }
         let Some(id) = child else { return };
         let ended = self.field_ended(id, effects);

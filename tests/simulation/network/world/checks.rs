@@ -61,6 +61,7 @@ impl World {
         self.quiet_until(self.settings.patience * 2)?;
         self.pauses()?;
         self.windows()?;
+        self.watches()?;
         for at in 0..self.nodes.len() {
             for peer in 0..self.nodes.len() {
                 if at == peer || !self.nodes[at].lives {
@@ -80,6 +81,33 @@ impl World {
         let ended = |actor: Id| lives(home(actor)) && self.nodes[home(actor)].ended.contains(&actor);
         let is_closed = |from: Place, to: Place| self.nodes[from].peers.get(&to).is_some_and(|one| !one.is_open());
         self.history.at_rest(ended, is_idler, is_closed, SMALL)
+    }
+
+    /// At rest, an actor has the watchers that wait for its end, and both sides count the same watches.
+    fn watches(&self) -> Result<(), Broken> {
+        for (at, node) in self.nodes.iter().enumerate().filter(|(_, node)| node.lives) {
+            for (peer, association) in &node.peers {
+                let Some((mine, _)) = association.numbers() else { continue };
+                let known: BTreeSet<(Id, Id)> =
+                    node.watchers.iter().filter(|one| one.2 == mine).map(|one| (one.0, one.1)).collect();
+                let waits: BTreeSet<(Id, Id)> = self.history.open(*peer, mine).collect();
+                if known != waits {
+                    return Err(format!("N11: {at} has the watchers {known:?} of {peer}, but {waits:?} wait"));
+                }
+                // Beside watches, a side that is idle keeps nothing.
+                if let Some(twin) = self.nodes[*peer].peers.get(&at)
+                    && (association.is_idle() && twin.is_idle())
+                    && association.kept() != twin.kept()
+                {
+                    return Err(format!(
+                        "N11: {at} keeps {} watches, but {peer} {}",
+                        association.kept(),
+                        twin.kept()
+                    ));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// At rest, nothing is under way but what closes the window.
