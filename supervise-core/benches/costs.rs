@@ -55,41 +55,41 @@ const fn raw(name: &'static str) -> Workload {
 
 const WORKLOADS: [Workload; 19] = [
     raw("raw tell"),
-    ours("tell", 0.0, 228, 0, 10),
-    ours("tell, async handler", 0.0, 418, 10, 20),
+    ours("tell", 0.0, 228, 0, 8),
+    ours("tell, async handler", 0.0, 428, 10, 10),
     raw("raw send, bounded"),
-    ours("send, bounded", 0.0, 302, 0, 30),
+    ours("send, bounded", 0.0, 306, 0, 26),
     raw("raw ask"),
-    ours("ask", 1.0, 2_456, 90, 30),
-    ours("ask, inline handler", 1.0, 1_247, 95, 15),
+    ours("ask", 1.0, 2_466, 90, 20),
+    ours("ask, inline handler", 1.0, 1_243, 95, 15),
     raw("raw ping-pong"),
-    ours("ping-pong", 0.0, 659, 15, 25),
+    ours("ping-pong", 0.0, 669, 15, 15),
     // Apart from its own allocations, its share of those that grow its parent's tables.
-    ours("spawn", 2.0, 5_270, 80, 75),
+    ours("spawn", 2.0, 5_342, 80, 20),
     // With a subscriber to failures and dead letters, as the console is: a check of the kind more.
-    ours("spawn, failures heard", 2.0, 5_310, 80, 75),
+    ours("spawn, failures heard", 2.0, 5_382, 80, 20),
     // With a subscriber to all events: those of the start and of the end, whose paths are made when they are read.
-    ours("spawn, all heard", 2.0, 6_355, 80, 75),
+    ours("spawn, all heard", 2.0, 6_429, 80, 20),
     raw("raw spawn and stop"),
-    ours("spawn and stop", 2.0, 5_320, 80, 75),
+    ours("spawn and stop", 2.0, 5_393, 80, 20),
     raw("raw restart by Err"),
     // The supervisor's turn is within that of the failing actor. By function, the protocol's steps take 1 800 of these, carrying out their
     // effects 1 000, the turns 1 000, tokio 1 000, the mailboxes 550, the allocator 530. The rest is the ask that waits for the new instance.
-    ours("restart by Err", 2.0, 6_832, 170, 40),
+    ours("restart by Err", 2.0, 6_854, 170, 18),
     // The event of the decision: it needs the time and the text of the failure. The paths are kept from the first failure on, and the text
     // as long as it is the same.
-    ours("restart by Err, failures heard", 2.0, 9_268, 220, 40),
+    ours("restart by Err, failures heard", 2.0, 9_289, 220, 19),
     // And the event of the restart.
-    ours("restart by Err, all heard", 2.0, 9_582, 220, 40),
+    ours("restart by Err, all heard", 2.0, 9_605, 220, 17),
 ];
 
 /// With the feature `timing`, while one message in 64 is timed.
 const TIMED: &[Workload] = if cfg!(feature = "timing") {
     &[
         ours("timed tell", 0.0, 228, 0, 25),
-        ours("timed tell, async handler", 0.0, 418, 10, 35),
-        ours("timed ask", 1.0, 2_456, 90, 100),
-        ours("timed ping-pong", 0.0, 659, 15, 90),
+        ours("timed tell, async handler", 0.0, 428, 10, 25),
+        ours("timed ask", 1.0, 2_466, 90, 90),
+        ours("timed ping-pong", 0.0, 669, 15, 80),
     ]
 } else {
     &[]
