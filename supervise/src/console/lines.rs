@@ -12,7 +12,7 @@ use super::cards::{Card, Kind, name};
 use super::collector::View;
 use super::places::is_of_place;
 use super::sight::Time;
-use super::words::{Span, at_least, some_of};
+use super::words::{Span, at_least, some_of_at_least};
 
 /// The target of all lines of this crate.
 const TARGET: &str = "supervise";
@@ -165,7 +165,7 @@ impl Display for Full<'_> {
 
 /// The paths of the first unwell actors, and how many more there are: `/user/mail/smtp, /user/stock/ledger and 3 more`.
 fn unwell(view: &View) -> String {
-    some_of(view.unwell.iter().map(String::as_str), WHO, view.ill)
+    some_of_at_least(view.unwell.iter().map(String::as_str), WHO, view.ill, view.may_have_more_ill)
 }
 
 /// The name by which a line calls the actor.

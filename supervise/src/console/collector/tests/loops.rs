@@ -247,3 +247,29 @@ fn con_13_a_place_that_is_down_is_in_no_loop() {
     assert_eq!(kinds(&view), [(Kind::BranchDown, "/user/keys/1")]);
     assert_eq!(lines.after(&view), [], "the loop is not over");
 }
+
+/// CON-13: the failures of others, however many, do not end a loop. Rules 22.4 and 22.10.
+#[cfg(feature = "tracing")]
+#[test]
+fn con_13_a_loop_is_not_forgotten_for_those_that_fail_once() {
+    use super::super::super::lines::Lines;
+    let (mut collector, mut lines) = (Collector::default(), Lines::default());
+    let mut key = 1_000;
+    let mut others = |collector: &mut Collector, second, many| {
+        for _ in 0..many {
+            key += 1;
+            failed(collector, second, decision("/user/session", key, restarting()));
+        }
+    };
+    others(&mut collector, 0, 3_000);
+    (1..=3).for_each(|second| failed(&mut collector, second, decision("/user/clerk", 7, restarting())));
+    let clerk = [at(2, "clerk", 7)];
+    assert_eq!(lines.after(&look(&mut collector, 4, &clerk)).len(), 1);
+    others(&mut collector, 5, 10_000);
+    let view = look(&mut collector, 6, &clerk);
+    assert_eq!(kinds(&view), [(Kind::RestartLoop, "/user/clerk")]);
+    assert_eq!(lines.after(&view), []);
+    // A loop that is over makes room.
+    others(&mut collector, 70, 10_000);
+    assert!(collector.failures.of(7).is_none());
+}
