@@ -65,7 +65,9 @@ impl Lines {
         let now = *now;
         let mut lines: Vec<Line<'a>> = Vec::new();
         for told in self.0.iter_mut().filter(|told| told.is_on && *more_cards == 0) {
-            let is_hidden = hidden.iter().any(|(kind, subject)| told.kind == *kind && told.subject == *subject);
+            let is_forgotten = view.may_have_more_ill && matches!(told.kind, Kind::RestartLoop | Kind::NearLimit);
+            let is_hidden = is_forgotten
+                || hidden.iter().any(|(kind, subject)| told.kind == *kind && told.subject == *subject);
             if !is_hidden && !cards.iter().any(|card| told.is_about(card)) {
                 told.is_on = false;
                 if begins_elsewhere(told.kind) {

@@ -273,3 +273,31 @@ fn con_13_a_loop_is_not_forgotten_for_those_that_fail_once() {
     others(&mut collector, 70, 10_000);
     assert!(collector.failures.of(7).is_none());
 }
+
+/// CON-13: the log does not say that a loop is over which the console has forgotten. Rules 22.4 and 22.10.
+#[cfg(feature = "tracing")]
+#[test]
+fn con_13_a_loop_that_is_forgotten_is_not_said_to_be_over() {
+    use super::super::super::lines::{Line, Lines};
+    let (mut collector, mut lines) = (Collector::default(), Lines::default());
+    let keys = [at(2, "keys", 5)];
+    for other in 0..128 {
+        failed(&mut collector, 0, decision(&format!("/user/keys/once-{other}"), 1_000 + other, STOPPED));
+    }
+    for second in 1..=3 {
+        let child_type = "shop::Ledger";
+        failed(&mut collector, second, Decision { child_type, ..decision("/user/keys/ledger", second, STOPPED) });
+    }
+    assert_eq!(lines.after(&look(&mut collector, 4, &keys)).len(), 1);
+    for other in 0..300 {
+        for second in 5..8 {
+            failed(&mut collector, 7, decision(&format!("/user/keys/{other}"), 1_000 * second + other, STOPPED));
+        }
+    }
+    let view = look(&mut collector, 8, &keys);
+    assert_eq!(view.cards.len(), 1, "{:?}", view.cards);
+    let said = lines.after(&view);
+    assert!(matches!(&said[..], [Line::Is { at_least: true, .. }]), "{said:?}");
+    let view = look(&mut collector, 68, &keys);
+    assert!(lines.after(&view).iter().all(|line| matches!(line, Line::Over { .. })), "it is calm");
+}
