@@ -195,7 +195,8 @@ impl Places {
                 None => cards.push(place.card()),
             }
         }
-        let at_least = self.may_have_more(now);
+        // A loop that is forgotten may last for as long as any loop.
+        let at_least = self.forgot.is_some_and(|at| now.saturating_sub(at) <= CALM);
         for card in &mut cards {
             card.at_least = at_least && card.actors > 1;
         }

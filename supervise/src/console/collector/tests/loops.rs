@@ -301,3 +301,21 @@ fn con_13_a_loop_that_is_forgotten_is_not_said_to_be_over() {
     let view = look(&mut collector, 68, &keys);
     assert!(lines.after(&view).iter().all(|line| matches!(line, Line::Over { .. })), "it is calm");
 }
+
+/// CON-13: of places that fail rarely, more may be in a loop than are remembered. Rule 22.4.
+#[test]
+fn con_13_more_places_than_are_remembered_fail_at_long_intervals() {
+    let mut collector = Collector::default();
+    let keys = [at(2, "keys", 5)];
+    for (round, second) in [0, 10, 20, 70, 200].into_iter().enumerate() {
+        for place in 0..300 {
+            let key = 1_000 * (round as u64 + 1) + place;
+            failed(&mut collector, second, decision(&format!("/user/keys/{place}"), key, STOPPED));
+        }
+    }
+    for second in [201, 300, 580] {
+        let view = look(&mut collector, second, &keys);
+        let [card] = &view.cards[..] else { panic!("{second}: {:?}", view.cards) };
+        assert_eq!((card.kind, card.at_least), (Kind::RestartLoop, true), "{second}");
+    }
+}
