@@ -48,7 +48,9 @@ impl Place {
     }
 
     fn is_calm(&self, now: Time) -> bool {
-        now.saturating_sub(self.last) > self.gap.saturating_mul(PATIENCE).clamp(QUICKLY, CALM)
+        // Without a loop, only the failures within this time may begin one.
+        let lasts = self.looping.map_or(QUICKLY, |_| self.gap.saturating_mul(PATIENCE).clamp(QUICKLY, CALM));
+        now.saturating_sub(self.last) > lasts
     }
 
     fn note(&mut self, decision: Decision, now: Time) {

@@ -319,3 +319,28 @@ fn con_13_more_places_than_are_remembered_fail_at_long_intervals() {
         assert_eq!((card.kind, card.at_least), (Kind::RestartLoop, true), "{second}");
     }
 }
+
+/// CON-13: places that fail rarely do not take the room of loops. Rule 22.4.
+#[test]
+fn con_13_places_that_fail_every_few_minutes_do_not_hide_a_loop() {
+    let mut collector = Collector::default();
+    let mut key = 100;
+    let mut fails = |collector: &mut Collector, second, name, places: std::ops::Range<u64>| {
+        for place in places {
+            key += 1;
+            failed(collector, second, decision(&format!("/user/keys/{name}-{place}"), key, STOPPED));
+        }
+    };
+    // Each gap is at most three times as long as the one before.
+    for second in [0, 50, 200, 600, 1_000] {
+        fails(&mut collector, second, "rare", 0..128);
+    }
+    // Each of 3000 places fails once in 20 s.
+    for second in 1_100..1_160 {
+        let part = second % 20;
+        fails(&mut collector, second, "often", 150 * part..150 * (part + 1));
+    }
+    let view = look(&mut collector, 1_160, &[at(2, "keys", 5)]);
+    let found: Vec<_> = view.cards.iter().map(|card| (card.kind, card.actors, card.at_least)).collect();
+    assert_eq!(found, [(Kind::RestartLoop, 128, true)]);
+}
