@@ -22,7 +22,7 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
         }
         lanes.closed.close(Closed::TO_MESSAGES);
         lanes.guarded = true;
-        let waiting = lanes.user.bound().map_or_else(Vec::new, |bound| bound.wakers());
+        let waiting = lanes.user.bound().map_or_else(Vec::new, Bound::wakers);
         lanes.user.push_control(last);
         Ok((lanes.called(), waiting))
     }

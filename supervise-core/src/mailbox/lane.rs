@@ -41,7 +41,7 @@ impl<M, C> Lane<M, C> {
         let rare = match kind {
             MailboxKind::Unbounded => None,
             MailboxKind::Bounded { capacity, overflow } => {
-                Some(Rare::with_bound(Box::new(Bound::new(capacity, overflow))))
+                Some(Box::new(Rare::with_bound(Box::new(Bound::new(capacity, overflow)))))
             }
         };
         Self { rare, ..Self::new() }
@@ -70,7 +70,7 @@ impl<M, C> Lane<M, C> {
 
     /// Gives an empty lane its bound.
     pub(super) fn give_bound(&mut self, bound: Option<Box<Bound>>) {
-        self.rare = bound.map(Rare::with_bound);
+        self.rare = bound.map(|bound| Box::new(Rare::with_bound(bound)));
     }
 
     /// How many messages there are.
@@ -222,8 +222,8 @@ impl<M, C> Lane<M, C> {
 
 impl<M, C> Rare<M, C> {
     #[cold]
-    fn with_bound(bound: Box<Bound>) -> Box<Self> {
-        Box::new(Self { bound: Some(bound), ..Self::default() })
+    fn with_bound(bound: Box<Bound>) -> Self {
+        Self { bound: Some(bound), ..Self::default() }
     }
 }
 

@@ -59,14 +59,13 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
             self.in_hand.store(kept, Ordering::Relaxed);
             return lanes.user.is_empty();
         }
-        let emptied = match lanes.user.take_full() {
-            Some(first) => Some(std::mem::replace(batch, first)),
-            None => {
-                // There was a storm of messages, or many were put back.
-                let large = batch.has_much_room().then(|| std::mem::replace(batch, Chunk::new()));
-                lanes.user.swap(batch);
-                large
-            }
+        let emptied = if let Some(first) = lanes.user.take_full() {
+            Some(std::mem::replace(batch, first))
+        } else {
+            // There was a storm of messages, or many were put back.
+            let large = batch.has_much_room().then(|| std::mem::replace(batch, Chunk::new()));
+            lanes.user.swap(batch);
+            large
         };
         self.in_hand.store(batch.messages() + kept, Ordering::Relaxed);
         let is_empty = lanes.user.is_empty();

@@ -278,21 +278,20 @@ impl Hand {
         card.goes.as_ref().map(|goes| [goes.key, goes.supervisor])
     }
 
-    /// All cards, the worst one first. `others` are those that are not about single actors of this look. `may_have_more`: more actors may be
-    /// in a restart loop or near a limit.
+    /// All cards, the worst one first. `others` are those that are not about single actors of this look. `doubtful`: the
+    /// problems that more actors may have.
     pub(super) fn play(
         self,
         others: Vec<Card>,
         waits: &Waits,
         backlogs: &[Backlog],
         way: &Way,
-        may_have_more: bool,
+        doubtful: &[Kind],
         now: Time,
     ) -> Vec<Card> {
         let mut cards: Vec<Card> = self.groups.into_values().collect();
         for card in &mut cards {
-            card.at_least =
-                may_have_more && matches!(card.kind, Kind::RestartLoop | Kind::NearLimit) && card.actors > 1;
+            card.at_least = doubtful.contains(&card.kind) && card.actors > 1;
             if let Some(goes) = &card.goes {
                 card.says += &way.tell(goes);
             }

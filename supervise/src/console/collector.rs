@@ -73,6 +73,8 @@ pub(super) struct Look<'c> {
     undecided: Vec<String>,
     /// The supervisors of places that are in a restart loop.
     supervisors: Supervisors,
+    /// Whether an actor may be near a limit, but its failures are forgotten.
+    may_be_near: bool,
     way: Way,
 }
 
@@ -106,7 +108,7 @@ pub(super) struct View {
     pub(super) down: usize,
     /// Whether more may be down, because the console does not remember more of them.
     pub(super) may_have_more_down: bool,
-    /// Whether more may be in a restart loop, because more have failed than are remembered.
+    /// Whether more may be in a restart loop or near a limit, because more have failed than are remembered.
     pub(super) may_have_more_ill: bool,
     /// Whether there may be other problems, because events were missed.
     pub(super) may_have_missed: bool,
@@ -221,6 +223,7 @@ impl Collector {
             held: Vec::new(),
             undecided,
             supervisors,
+            may_be_near: false,
             way: Way::default(),
         }
     }
@@ -254,6 +257,7 @@ impl Look<'_> {
             failures.see(sight, now);
         }
         let failing = failures.of(sight.key);
+        self.may_be_near |= failures.may_be_near(sight, now);
         let ailments = ailments(sight, mark, failing, waits, self.way.is_upheld(), now);
         let kind = ailments.worst;
         let oldest = mark.and_then(|mark| mark.oldest(now));
@@ -377,6 +381,7 @@ impl Look<'_> {
             held,
             undecided: _,
             supervisors,
+            may_be_near,
             mut way,
         } = self;
         way.end();
@@ -399,14 +404,17 @@ impl Look<'_> {
         hidden.extend(losses(history, now));
         hidden.extend(deadlocked(&waits));
         hidden.extend(history.places.subjects(now));
-        let may_have_more_ill = collector.failures.may_have_more(now);
+        let may_loop = collector.failures.may_have_more(now);
+        let may_be_near = may_be_near || may_loop;
+        let doubts = [(Kind::RestartLoop, may_loop), (Kind::NearLimit, may_be_near)];
+        let doubtful: Vec<Kind> = doubts.into_iter().filter(|&(_, is)| is).map(|(kind, _)| kind).collect();
         let threads = collector.threads.card(&handlers);
         let is_down = |path: &str| history.falls.iter().any(|fall| fall.is_harm() && fall.down() == path);
         let mut others = history.places.cards(&supervisors, is_down, now);
         others.extend(down(&history.falls, history.may_have_more_falls(now)));
         others.extend(lost(history, now));
         others.extend(threads);
-        let mut cards = hand.play(others, &waits, backlogs.longest(), &way, may_have_more_ill, now);
+        let mut cards = hand.play(others, &waits, backlogs.longest(), &way, &doubtful, now);
         let down = cards.iter().filter(|card| card.kind == Kind::BranchDown).map(|card| card.actors).sum();
         let more_cards = cards.len().saturating_sub(MOST_CARDS);
         cards.truncate(MOST_CARDS);
@@ -419,7 +427,7 @@ impl Look<'_> {
             ill,
             down,
             may_have_more_down: history.may_have_more_falls(now),
-            may_have_more_ill: may_have_more_ill || history.places.may_have_more(now),
+            may_have_more_ill: may_be_near || history.places.may_have_more(now),
             may_have_missed: history.may_have_missed(now),
             unwell,
             hidden,

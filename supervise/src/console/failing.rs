@@ -9,9 +9,13 @@ use super::sight::{Budget, Counts, Decision, Sight, Time, is_near};
 
 /// How many actors have their failures counted.
 const MOST: usize = 4_096;
-/// How many of them stay until they have not failed for [`QUICKLY`]. The others are those that failed last. So a loop is found even if more
-/// actors fail in turn than are remembered.
+/// How many of them stay until they have not failed for [`QUICKLY`]. The others are those in a loop, and those that failed last. So a loop is
+/// found even if more actors fail in turn than are remembered.
 const STAY: usize = MOST / 2;
+/// The order in which actors are forgotten: those that have not failed for [`QUICKLY`] or are in no loop, those in a loop, those that stay.
+const OTHER: usize = 0;
+const IN_LOOP: usize = 1;
+const STAYING: usize = 2;
 /// This many failures within [`QUICKLY`] are a loop.
 pub(super) const LOOP: usize = 3;
 pub(super) const QUICKLY: Duration = Duration::from_secs(60);
@@ -38,7 +42,8 @@ pub(super) struct Failing {
     pub(super) looping: Option<Time>,
     /// The number of its last failure, among those of all actors.
     number: u64,
-    stays: bool,
+    /// In which of the orders it is.
+    rank: usize,
 }
 
 /// Keeps the last [`LOOP`] times.
@@ -50,7 +55,7 @@ fn push(times: &mut VecDeque<Time>, now: Time) {
 }
 
 impl Failing {
-    fn of(decision: Decision, number: u64, stays: bool, now: Time) -> Self {
+    fn of(decision: Decision, number: u64, rank: usize, now: Time) -> Self {
         Self {
             failures: 0,
             first: now,
@@ -62,7 +67,7 @@ impl Failing {
             looping: None,
             decision,
             number,
-            stays,
+            rank,
         }
     }
 
@@ -154,12 +159,11 @@ impl Failing {
 #[derive(Debug, Default)]
 pub(super) struct Failures {
     of: HashMap<u64, Failing>,
-    /// The actors, by the numbers of their last failures: those that stay, and the others.
-    staying: BTreeMap<u64, u64>,
-    others: BTreeMap<u64, u64>,
+    /// The actors of each rank, by the numbers of their last failures.
+    orders: [BTreeMap<u64, u64>; 3],
     /// How many failures there were.
     number: u64,
-    /// When an actor was forgotten last that had failed less than [`QUICKLY`] before.
+    /// The last failure of an actor that is forgotten.
     forgot: Option<Time>,
 }
 
@@ -169,39 +173,51 @@ impl Failures {
         self.number += 1;
         if !self.of.contains_key(&key) {
             self.make_room(now);
-            let stays = self.staying.len() < STAY;
-            self.of.insert(key, Failing::of(decision.clone(), self.number, stays, now));
+            let rank = if self.orders[STAYING].len() < STAY { STAYING } else { OTHER };
+            self.of.insert(key, Failing::of(decision.clone(), self.number, rank, now));
         }
         let Some(failing) = self.of.get_mut(&key) else { return };
-        let order = if failing.stays { &mut self.staying } else { &mut self.others };
-        order.remove(&failing.number);
-        order.insert(self.number, key);
-        failing.number = self.number;
+        self.orders[failing.rank].remove(&failing.number);
         failing.note(decision, now);
+        if failing.restarts_quickly(now) {
+            failing.rank = failing.rank.max(IN_LOOP);
+        }
+        failing.number = self.number;
+        self.orders[failing.rank].insert(failing.number, key);
     }
 
     /// Makes room for another actor.
     fn make_room(&mut self, now: Time) {
-        while let Some(first) = self.staying.first_entry()
-            && let Some(failing) = self.of.get_mut(first.get())
-            && now.saturating_sub(failing.last) > QUICKLY
-        {
-            failing.stays = false;
-            let (number, key) = first.remove_entry();
-            self.others.insert(number, key);
+        for rank in [IN_LOOP, STAYING] {
+            while let Some(first) = self.orders[rank].first_entry()
+                && let Some(failing) = self.of.get_mut(first.get())
+                && now.saturating_sub(failing.last) > QUICKLY
+            {
+                failing.rank = OTHER;
+                let (number, key) = first.remove_entry();
+                self.orders[OTHER].insert(number, key);
+            }
         }
         if self.of.len() == MOST
-            && let Some((_, key)) = self.others.pop_first()
+            && let Some((_, key)) = self.orders.iter_mut().find_map(BTreeMap::pop_first)
             && let Some(gone) = self.of.remove(&key)
-            && now.saturating_sub(gone.last) <= QUICKLY
         {
-            self.forgot = Some(now);
+            self.forgot = self.forgot.max(Some(gone.last));
         }
     }
 
-    /// Whether an actor was forgotten that may be in a loop.
+    /// Whether an actor is forgotten that may be in a loop.
     pub(super) fn may_have_more(&self, now: Time) -> bool {
-        self.forgot.is_some_and(|at| now.saturating_sub(at) <= QUICKLY)
+        self.forgot.is_some_and(|last| now.saturating_sub(last) <= QUICKLY)
+    }
+
+    /// Whether this actor may be one that is forgotten and has failed within the window of a limit that it shares and that is near.
+    pub(super) fn may_be_near(&self, sight: &Sight<'_>, now: Time) -> bool {
+        let is_within =
+            |last, budget: Budget| budget.within.is_none_or(|within| now.saturating_sub(last) <= within);
+        let near = sight.budget.filter(|budget| budget.counts != Counts::Own && budget.is_near());
+        let may_be = near.zip(self.forgot).is_some_and(|(budget, last)| is_within(last, budget));
+        may_be && !self.of.contains_key(&sight.key)
     }
 
     /// Notes the window of an actor's limit, and forgets that the actor was near the limit, if that is over.

@@ -158,11 +158,11 @@ pub(super) fn json(system: &str, view: &View, listing: &Listing) -> String {
     out.numbers("actors", view.actors);
     out.numbers("ill", view.ill);
     out.numbers("per_second", format_args!("{:.1}", view.per_second));
-    out.texts("lede", lede(view));
     out.numbers("missed", view.missed);
     out.numbers("unfollowed", view.unfollowed);
-    if let Some(how) = &view.ended {
-        out.texts("ended", how);
+    match &view.ended {
+        Some(how) => out.texts("ended", how),
+        None => out.texts("lede", lede(view)),
     }
     let end = out.room(CARDS);
     let left_out = out.list("cards", end, &view.cards, card);

@@ -12,7 +12,7 @@ use super::cards::{Card, Kind, name};
 use super::collector::View;
 use super::places::is_of_place;
 use super::sight::Time;
-use super::words::{Span, at_least, some_of};
+use super::words::{Span, at_least, some_of_at_least};
 
 /// The target of all lines of this crate.
 const TARGET: &str = "supervise";
@@ -65,7 +65,9 @@ impl Lines {
         let now = *now;
         let mut lines: Vec<Line<'a>> = Vec::new();
         for told in self.0.iter_mut().filter(|told| told.is_on && *more_cards == 0) {
-            let is_hidden = hidden.iter().any(|(kind, subject)| told.kind == *kind && told.subject == *subject);
+            let is_forgotten = view.may_have_more_ill && matches!(told.kind, Kind::RestartLoop | Kind::NearLimit);
+            let is_hidden = is_forgotten
+                || hidden.iter().any(|(kind, subject)| told.kind == *kind && told.subject == *subject);
             if !is_hidden && !cards.iter().any(|card| told.is_about(card)) {
                 told.is_on = false;
                 if begins_elsewhere(told.kind) {
@@ -165,7 +167,7 @@ impl Display for Full<'_> {
 
 /// The paths of the first unwell actors, and how many more there are: `/user/mail/smtp, /user/stock/ledger and 3 more`.
 fn unwell(view: &View) -> String {
-    some_of(view.unwell.iter().map(String::as_str), WHO, view.ill)
+    some_of_at_least(view.unwell.iter().map(String::as_str), WHO, view.ill, view.may_have_more_ill)
 }
 
 /// The name by which a line calls the actor.

@@ -48,7 +48,9 @@ impl Place {
     }
 
     fn is_calm(&self, now: Time) -> bool {
-        now.saturating_sub(self.last) > self.gap.saturating_mul(PATIENCE).clamp(QUICKLY, CALM)
+        // Without a loop, only the failures within this time may begin one.
+        let lasts = self.looping.map_or(QUICKLY, |_| self.gap.saturating_mul(PATIENCE).clamp(QUICKLY, CALM));
+        now.saturating_sub(self.last) > lasts
     }
 
     fn note(&mut self, decision: Decision, now: Time) {
@@ -195,7 +197,8 @@ impl Places {
                 None => cards.push(place.card()),
             }
         }
-        let at_least = self.may_have_more(now);
+        // A loop that is forgotten may last for as long as any loop.
+        let at_least = self.forgot.is_some_and(|at| now.saturating_sub(at) <= CALM);
         for card in &mut cards {
             card.at_least = at_least && card.actors > 1;
         }

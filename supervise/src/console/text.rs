@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::cards::{Card, Kind};
 use super::collector::{Mention, View};
 use super::sight::{Decision, Intervened, Time};
-use super::words::{Clock, Count, Rate, Span, Utc, at_least, code, count, outcome, so_many, some_of};
+use super::words::{Clock, Count, Rate, Span, Utc, at_least, code, count, outcome, so_many, some_of_at_least};
 
 mod actor;
 
@@ -142,7 +142,12 @@ fn head(out: &mut Lines, system: &str, view: &View, age: Duration) {
     }
     out.fill("", "  ", &lede(view));
     if view.ill > 0 {
-        let who = some_of(view.unwell.iter().map(String::as_str), view.unwell.len(), view.ill);
+        let who = some_of_at_least(
+            view.unwell.iter().map(String::as_str),
+            view.unwell.len(),
+            view.ill,
+            view.may_have_more_ill,
+        );
         out.fill("", "  ", &format!("Not well: {who}."));
     }
 }

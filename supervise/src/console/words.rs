@@ -115,10 +115,20 @@ pub(super) fn so_many(number: u64, noun: &str) -> String {
 
 /// The first `most` of `all` names: `a, b and 3 more`.
 pub(super) fn some_of<'a>(names: impl Iterator<Item = &'a str>, most: usize, all: usize) -> String {
+    some_of_at_least(names, most, all, false)
+}
+
+/// The same, if there may be more than `all`: `a, b and at least 3 more`.
+pub(super) fn some_of_at_least<'a>(
+    names: impl Iterator<Item = &'a str>,
+    most: usize,
+    all: usize,
+    may_have_more: bool,
+) -> String {
     let first: Vec<&str> = names.take(most).collect();
     let more = all.saturating_sub(first.len());
     let listed = first.join(", ");
-    if more > 0 { format!("{listed} and {} more", count(more)) } else { listed }
+    if more > 0 { format!("{listed} and {} more", at_least(more, may_have_more)) } else { listed }
 }
 
 /// A rate per second: `0`, `0.4`, `48`, `46 100`.

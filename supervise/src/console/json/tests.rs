@@ -203,3 +203,16 @@ fn con_25_usual_names_leave_nothing_out_that_the_page_shows() {
     assert_eq!(items(&json["detail"]["above"][0], "rules"), RULES);
     assert!(items(&json, "failures") >= 12, "{}", items(&json, "failures"));
 }
+
+/// The actors of a system that has ended are not judged, as in the text.
+#[test]
+fn con_26_nothing_is_well_in_the_view_of_a_system_that_has_ended() {
+    let lede = |ended: Option<&str>| {
+        let view = View { actors: 3, ended: ended.map(str::to_owned), ..View::default() };
+        let json: serde_json::Value =
+            serde_json::from_str(&json("shop", &view, &Listing::default())).expect("it is whole");
+        json["lede"].as_str().map(str::to_owned)
+    };
+    assert_eq!(lede(None).as_deref(), Some("All is well. No message waits."));
+    assert_eq!(lede(Some("The system has ended with a failure of /user/clerk: NoInk.")), None);
+}

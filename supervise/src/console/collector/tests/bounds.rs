@@ -178,3 +178,38 @@ fn con_12_more_actors_may_be_near_their_limits_than_are_remembered() {
     let [card] = &view.cards[..] else { panic!("{:?}", view.cards) };
     assert_eq!((card.kind, card.actors, card.at_least), (Kind::NearLimit, 4_096, true));
 }
+
+/// CON-12: actors that are forgotten stay near a limit for as long as its window. Rule 22.4.
+#[test]
+fn con_12_more_actors_are_near_a_limit_with_a_long_window_than_are_remembered() {
+    let mut collector = Collector::default();
+    for key in 0..6_000 {
+        let used = Some((4, 5));
+        failed(&mut collector, 1, Decision { used, ..decision("/user/clerk", 100 + key, restarting()) });
+    }
+    let budget = Budget {
+        used: 4,
+        of: 5,
+        within: Some(secs(600)),
+        counts: Counts::All,
+        takes: Takes::Nobody,
+        rule: None,
+        anew_at: Some(secs(601)),
+        slides: false,
+    };
+    let actors: Vec<Sight<'_>> =
+        (0..6_000).map(|key| Sight { budget: Some(budget), ..at(2, "clerk", 100 + key) }).collect();
+    for second in [2, 62, 600] {
+        let view = look(&mut collector, second, &actors);
+        let [card] = &view.cards[..] else { panic!("{second}: {:?}", view.cards) };
+        assert_eq!((card.kind, card.actors, card.at_least), (Kind::NearLimit, 4_096, true), "{second}");
+        let said = words(&view);
+        assert!(
+            said.contains("One thing needs attention; at least 4 096 of 6 002 actors are not well."),
+            "{said}"
+        );
+        assert!(said.contains(" and at least 4 076 more."), "{said}");
+    }
+    let view = look(&mut collector, 602, &actors);
+    assert!(words(&view).contains("All is well."), "{}", words(&view));
+}

@@ -247,3 +247,100 @@ fn con_13_a_place_that_is_down_is_in_no_loop() {
     assert_eq!(kinds(&view), [(Kind::BranchDown, "/user/keys/1")]);
     assert_eq!(lines.after(&view), [], "the loop is not over");
 }
+
+/// CON-13: the failures of others, however many, do not end a loop. Rules 22.4 and 22.10.
+#[cfg(feature = "tracing")]
+#[test]
+fn con_13_a_loop_is_not_forgotten_for_those_that_fail_once() {
+    use super::super::super::lines::Lines;
+    let (mut collector, mut lines) = (Collector::default(), Lines::default());
+    let mut key = 1_000;
+    let mut others = |collector: &mut Collector, second, many| {
+        for _ in 0..many {
+            key += 1;
+            failed(collector, second, decision("/user/session", key, restarting()));
+        }
+    };
+    others(&mut collector, 0, 3_000);
+    (1..=3).for_each(|second| failed(&mut collector, second, decision("/user/clerk", 7, restarting())));
+    let clerk = [at(2, "clerk", 7)];
+    assert_eq!(lines.after(&look(&mut collector, 4, &clerk)).len(), 1);
+    others(&mut collector, 5, 10_000);
+    let view = look(&mut collector, 6, &clerk);
+    assert_eq!(kinds(&view), [(Kind::RestartLoop, "/user/clerk")]);
+    assert_eq!(lines.after(&view), []);
+    // A loop that is over makes room.
+    others(&mut collector, 70, 10_000);
+    assert!(collector.failures.of(7).is_none());
+}
+
+/// CON-13: the log does not say that a loop is over which the console has forgotten. Rules 22.4 and 22.10.
+#[cfg(feature = "tracing")]
+#[test]
+fn con_13_a_loop_that_is_forgotten_is_not_said_to_be_over() {
+    use super::super::super::lines::{Line, Lines};
+    let (mut collector, mut lines) = (Collector::default(), Lines::default());
+    let keys = [at(2, "keys", 5)];
+    for other in 0..128 {
+        failed(&mut collector, 0, decision(&format!("/user/keys/once-{other}"), 1_000 + other, STOPPED));
+    }
+    for second in 1..=3 {
+        let child_type = "shop::Ledger";
+        failed(&mut collector, second, Decision { child_type, ..decision("/user/keys/ledger", second, STOPPED) });
+    }
+    assert_eq!(lines.after(&look(&mut collector, 4, &keys)).len(), 1);
+    for other in 0..300 {
+        for second in 5..8 {
+            failed(&mut collector, 7, decision(&format!("/user/keys/{other}"), 1_000 * second + other, STOPPED));
+        }
+    }
+    let view = look(&mut collector, 8, &keys);
+    assert_eq!(view.cards.len(), 1, "{:?}", view.cards);
+    let said = lines.after(&view);
+    assert!(matches!(&said[..], [Line::Is { at_least: true, .. }]), "{said:?}");
+    let view = look(&mut collector, 68, &keys);
+    assert!(lines.after(&view).iter().all(|line| matches!(line, Line::Over { .. })), "it is calm");
+}
+
+/// CON-13: of places that fail rarely, more may be in a loop than are remembered. Rule 22.4.
+#[test]
+fn con_13_more_places_than_are_remembered_fail_at_long_intervals() {
+    let mut collector = Collector::default();
+    let keys = [at(2, "keys", 5)];
+    for (round, second) in [0, 10, 20, 70, 200].into_iter().enumerate() {
+        for place in 0..300 {
+            let key = 1_000 * (round as u64 + 1) + place;
+            failed(&mut collector, second, decision(&format!("/user/keys/{place}"), key, STOPPED));
+        }
+    }
+    for second in [201, 300, 580] {
+        let view = look(&mut collector, second, &keys);
+        let [card] = &view.cards[..] else { panic!("{second}: {:?}", view.cards) };
+        assert_eq!((card.kind, card.at_least), (Kind::RestartLoop, true), "{second}");
+    }
+}
+
+/// CON-13: places that fail rarely do not take the room of loops. Rule 22.4.
+#[test]
+fn con_13_places_that_fail_every_few_minutes_do_not_hide_a_loop() {
+    let mut collector = Collector::default();
+    let mut key = 100;
+    let mut fails = |collector: &mut Collector, second, name, places: std::ops::Range<u64>| {
+        for place in places {
+            key += 1;
+            failed(collector, second, decision(&format!("/user/keys/{name}-{place}"), key, STOPPED));
+        }
+    };
+    // Each gap is at most three times as long as the one before.
+    for second in [0, 50, 200, 600, 1_000] {
+        fails(&mut collector, second, "rare", 0..128);
+    }
+    // Each of 3000 places fails once in 20 s.
+    for second in 1_100..1_160 {
+        let part = second % 20;
+        fails(&mut collector, second, "often", 150 * part..150 * (part + 1));
+    }
+    let view = look(&mut collector, 1_160, &[at(2, "keys", 5)]);
+    let found: Vec<_> = view.cards.iter().map(|card| (card.kind, card.actors, card.at_least)).collect();
+    assert_eq!(found, [(Kind::RestartLoop, 128, true)]);
+}
