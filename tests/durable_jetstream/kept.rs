@@ -224,6 +224,44 @@ async fn a_record_of_an_earlier_stream_hides_no_message() {
     assert_eq!((claim.waiting, desk.bodies().await), (4, vec![11, 12, 13, 14]));
 }
 
+/// The same, and the server's clock was ahead, and was set back before the stream was made anew.
+#[tokio::test]
+async fn a_record_of_an_earlier_stream_hides_no_message_after_the_clock_was_set_back() {
+    let Some(server) = Server::start() else { return };
+    let proxy = Proxy::to(server.port()).await;
+    proxy.changes("\"last_ts\":\"20", "\"last_ts\":\"21");
+    let mut desk = Desk::new(&proxy.url()).await;
+    let queue = desk.queue;
+    desk.commit((1..=3).map(|number| append(queue, number, None)).collect()).await.expect("the server runs");
+    desk.commit((1..=3).map(|number| handled(queue, number)).collect()).await.expect("the server runs");
+    Box::new(desk.store).close().await.expect("the server runs");
+    make_anew(&server, queue).await;
+    send_from_elsewhere(&server, queue, 11..=14).await;
+    let (mut store, _) = opened(&server.url()).await;
+    let claim = store.claim("orders").await.expect("nobody has it");
+    let mut desk = Desk { store, queue };
+    assert_eq!((claim.waiting, desk.bodies().await), (4, vec![11, 12, 13, 14]));
+}
+
+#[tokio::test]
+async fn an_owner_takes_no_message_for_a_handled_one_after_the_clock_was_set_back() {
+    let Some(server) = Server::start() else { return };
+    let proxy = Proxy::to(server.port()).await;
+    proxy.changes("\"last_ts\":\"20", "\"last_ts\":\"21");
+    let mut desk = Desk::new(&proxy.url()).await;
+    let queue = desk.queue;
+    desk.commit((1..=3).map(|number| append(queue, number, None)).collect()).await.expect("the server runs");
+    desk.commit((1..=3).map(|number| handled(queue, number)).collect()).await.expect("the server runs");
+    make_anew(&server, queue).await;
+    send_from_elsewhere(&server, queue, 11..=14).await;
+    proxy.changes_nothing();
+    desk.store.open(&Owner::new("shop")).await.expect("the server runs");
+    let error = desk.store.claim("orders").await.expect_err("it had acknowledgements of the deleted stream");
+    assert!(error.kind == StoreErrorKind::Damaged && error.text.contains("made it anew"), "{error}");
+    drop(desk);
+    assert_eq!(stream(&server, queue).await.cached_info().state.messages, 4, "all that was accepted is there");
+}
+
 /// A server that was killed brings back the first message. Many numbers behind it belong to no message.
 #[tokio::test]
 async fn whoever_deletes_again_asks_only_for_what_is_there() {

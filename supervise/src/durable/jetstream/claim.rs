@@ -41,7 +41,7 @@ impl Open {
         let id = self.queue_named(name).await?;
         let state = self.stream_state(id).await?;
         self.check_fit(id, &state)?;
-        self.check_complete(id, &state)?;
+        self.check_complete(id, &state).await?;
         let lease = self.take_lease(id, name).await?;
         let before = self.last(&self.state, &of_owner(id)).await?;
         let own = self.settings.token.as_bytes();
@@ -74,7 +74,7 @@ impl Open {
         }
         // These are the messages that the last owner has left there.
         let state = self.stream_state(id).await?;
-        self.check_complete(id, &state)?;
+        self.check_complete(id, &state).await?;
         self.check_kept(id, &state).await?;
         let kept = self.kept_in(id, &state).await?;
         let queue = self.queues.get_mut(&id).ok_or_else(|| broken("the queue is gone"))?;

@@ -27,7 +27,7 @@ pub(super) struct Kept {
     pub(super) number: u64,
     /// The number of the record.
     revision: u64,
-    /// The stream when it had the message.
+    /// The stream when the message was its last one.
     sight: Sight,
 }
 
@@ -61,7 +61,7 @@ impl Open {
         if self.known.get(&id).is_none_or(|known| highest > known.looked) {
             // It may have been made anew. Then these numbers are those of other messages.
             let state = self.stream_state(id).await?;
-            self.check_complete(id, &state)?;
+            self.check_complete(id, &state).await?;
         }
         let last = self.known.get(&id).map_or(0, |known| known.last);
         if highest >= last {
@@ -125,7 +125,7 @@ impl Open {
             && !kept.sight.is_of(created)
             && !found(&queue.stream, Seq(kept.number))
                 .await?
-                .is_some_and(|message| kept.sight.had(created, message.time))
+                .is_some_and(|message| kept.sight.had_last(created, message.time))
         {
             kept.number = 0;
         }
@@ -146,7 +146,7 @@ impl Open {
         } else {
             found(&queue.stream, Seq(number)).await?.map(|message| message.time)
         };
-        Ok(arrived.is_some_and(|arrived| sight.had(state.created, arrived)).then_some(number))
+        Ok(arrived.is_some_and(|arrived| sight.had_last(state.created, arrived)).then_some(number))
     }
 
     /// What waits in a stream with this state.

@@ -65,7 +65,7 @@ impl Open {
         let id = self.queue_named(name).await?;
         let state = self.stream_state(id).await?;
         self.check_fit(id, &state)?;
-        self.check_complete(id, &state)?;
+        self.check_complete(id, &state).await?;
         // A member stays one, also while another process asks for the queue alone.
         let stays = if self.is_member(id).await? { self.stay(id).await? } else { None };
         let was_ours = stays.is_some();
@@ -211,7 +211,7 @@ impl Open {
                 return Err(self.not_ours(id));
             }
             let state = self.stream_state(id).await?;
-            self.check_complete(id, &state)?;
+            self.check_complete(id, &state).await?;
             let Shared { mut shares, revision } = self.shared(id).await?;
             if !shares.members().contains_key(&me) {
                 self.leave(id);
