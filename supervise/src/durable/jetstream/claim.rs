@@ -83,6 +83,7 @@ impl Open {
         let (mut first, mut waiting) = (tally.first(), now.messages);
         queue.owned = Some(Owned { lease, record, tally, charges });
         if died {
+            self.reserve.may_be_spent();
             waiting -= self.finish_quarantine(id).await?;
             first = self
                 .queues

@@ -130,7 +130,8 @@ impl Open {
         };
         open.base = open.find_base().await?;
         open.read_names().await?;
-        open.look_for_reserve().await?;
+        // If the server takes too long to store it, the store goes on without it, and looks again.
+        let _later = open.fill_reserve().await;
         Ok(open)
     }
 

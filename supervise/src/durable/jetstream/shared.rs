@@ -115,6 +115,7 @@ impl Open {
             self.join(id).await?;
         }
         if dead.is_some() {
+            self.reserve.may_be_spent();
             self.may_have_begun(id, true).await?;
             self.finish_quarantine(id).await?;
         }
@@ -297,6 +298,7 @@ impl Open {
             let seen = members.entry(member.clone()).or_insert_with(|| Sighting::new(&said, now));
             if seen.is_over(&said, now, length) {
                 shares.died(&member);
+                self.reserve.may_be_spent();
                 has_buried = true;
             }
         }
