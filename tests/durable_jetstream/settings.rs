@@ -146,6 +146,21 @@ async fn a_system_whose_quarantine_may_lose_messages_is_not_opened_until_that_is
     store.open(&Owner::new("shop")).await.expect("it keeps messages");
 }
 
+/// A message that failed could not be quarantined, and the reserve does not fit into the other stream.
+#[tokio::test]
+async fn a_system_whose_streams_take_only_small_messages_is_not_opened_until_that_is_mended() {
+    let Some(server) = Server::start() else { return };
+    let _streams = opened(&server.url()).await;
+    for name in ["SV_shop_QUARANTINE", "SV_shop_STATE"] {
+        configure(&server, name, |config| config.max_message_size = 1000).await;
+        let mut store = store(&server.url());
+        let error = store.open(&Owner::new("shop")).await.expect_err("messages would not fit");
+        assert!(error.text.contains(name) && error.text.contains("max_msg_size"), "{error}");
+        configure(&server, name, |config| config.max_message_size = -1).await;
+        store.open(&Owner::new("shop")).await.expect("it takes large messages");
+    }
+}
+
 /// The server's clock was ahead when it took the first message, and was set back.
 #[tokio::test]
 async fn a_clock_that_was_set_back_does_not_make_another_stream_of_one() {
