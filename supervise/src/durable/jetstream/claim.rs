@@ -111,7 +111,7 @@ impl Open {
         let state = self.stream_state(id).await?;
         let (first, gone) = self.known.get(&id).map(|known| known.left.clone()).unwrap_or_default();
         let kept = self.queues.get(&id).map_or(0, |queue| queue.kept.number);
-        let end = gone.last().map_or(first, |last| first.max(last + 1)).min(state.last_sequence + 1);
+        let end = first.max(gone.end()).min(state.last_sequence + 1);
         // In most cases there is nothing else.
         let mut from = state.first_sequence + u64::from(kept == state.first_sequence);
         while from < end {
@@ -120,7 +120,7 @@ impl Open {
             let which = numbers_from(from);
             from = end;
             read(&stream, which, AGAIN, |_, number, _| {
-                let has_left = number < first || gone.contains(&number);
+                let has_left = number < first || gone.contains(number);
                 if number < end && number != kept && has_left {
                     numbers.insert(number);
                 }

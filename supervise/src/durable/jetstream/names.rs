@@ -1,6 +1,6 @@
 //! The queues, and their names.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::time::{Instant, SystemTime};
 
 use async_nats::datetime::DateTime;
@@ -18,7 +18,7 @@ use super::open::{Open, open_stream};
 use super::read::{found, last_messages, last_number, subjects};
 use super::record::{self, Charge};
 use super::shared::{Joined, of_shared};
-use super::tally::Tally;
+use super::tally::{Numbers, Tally};
 use super::{KEYS_ARE_KEPT, Result, broken};
 
 pub(super) struct Queue {
@@ -65,7 +65,7 @@ pub(super) struct Known {
     /// The same of each process that shares the queue.
     pub(super) members: BTreeMap<String, Sighting<Instant>>,
     /// What has left the queue while this process owned it: everything before a number, and some after it.
-    pub(super) left: (u64, BTreeSet<u64>),
+    pub(super) left: (u64, Numbers),
     /// Accepted messages that somebody has deleted, and of which nobody has been told.
     pub(super) lost: Vec<u64>,
 }
