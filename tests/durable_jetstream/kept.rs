@@ -74,6 +74,25 @@ async fn a_stream_that_comes_back_from_an_older_backup_hides_none_of_its_new_mes
     assert_eq!((waiting, desk.bodies().await), (3, vec![11, 12, 13]));
 }
 
+/// The same, and a sender is faster than the next owner. The server says that the stream was created when it was.
+#[tokio::test]
+async fn a_record_that_is_newer_than_its_stream_hides_no_message_of_a_fast_sender() {
+    let Some(mut server) = Server::start() else { return };
+    let mut desk = desk_with(&server, 1..=1).await;
+    let queue = desk.queue;
+    server.save();
+    claims(&mut desk.store).await.expect("it is ours");
+    desk.commit((2..=3).map(|number| append(queue, number, None)).collect()).await.expect("the server runs");
+    desk.commit((1..=3).map(|number| handled(queue, number)).collect()).await.expect("the server runs");
+    Box::new(desk.store).close().await.expect("the server runs");
+    server.restore_stream(&format!("SV_shop_Q{}", queue.0));
+    send_from_elsewhere(&server, queue, 11..=14).await;
+    let (mut store, _) = opened(&server.url()).await;
+    let claim = store.claim("orders").await.expect("nobody has it");
+    let mut desk = Desk { store, queue };
+    assert_eq!((claim.waiting, desk.bodies().await), (5, vec![1, 11, 12, 13, 14]));
+}
+
 #[tokio::test]
 async fn a_message_that_was_handled_before_its_turn_is_not_counted() {
     let Some(server) = Server::start() else { return };

@@ -57,7 +57,6 @@ impl Open {
             }
         };
         self.read_kept(id).await?;
-        self.release_kept(id, state.last_sequence).await?;
         let Some(crashes) = self.left_by_sharers(id).await? else {
             self.put_after(&of_owner(id), Bytes::new(), record).await?;
             lease.release(self.terms(id)).await.map_err(broken)?;
@@ -77,6 +76,9 @@ impl Open {
         self.check_complete(id, &state).await?;
         self.check_kept(id, &state).await?;
         let kept = self.kept_in(id, &state).await?;
+        if kept.is_some() {
+            self.release_kept(id, state.last_sequence).await?;
+        }
         let queue = self.queues.get_mut(&id).ok_or_else(|| broken("the queue is gone"))?;
         let now = Waiting::of(&state, kept);
         let tally = Tally::of(now, kept);

@@ -115,6 +115,11 @@ impl Sight {
     pub(super) fn had_last(self, created: u64, arrived: DateTime) -> bool {
         self.is_of(created) || nanos(arrived) == self.newest
     }
+
+    /// Whether a message with the number of the last one, which `arrived` then, is certainly another one.
+    pub(super) fn is_not_last(self, arrived: DateTime) -> bool {
+        self.newest > 0 && nanos(arrived) != self.newest
+    }
 }
 
 /// Why a stream with this configuration cannot be used: it may lose what it has acknowledged, or messages cannot leave it.
