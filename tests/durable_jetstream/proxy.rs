@@ -42,7 +42,7 @@ impl Proxy {
         let held: Arc<Mutex<Option<&'static str>>> = Arc::default();
         let holds = Arc::clone(&held);
         let changed: Arc<Mutex<Option<[&'static str; 2]>>> = Arc::default();
-        let changes = Arc::clone(&changed);
+        let swaps = Arc::clone(&changed);
         let (passing, cut, counted) = (passes.clone(), cuts.clone(), Arc::clone(&down));
         let accepting = tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
@@ -52,7 +52,7 @@ impl Proxy {
                 let is_up = |passes: &Passes| matches!(passes, Passes::Both | Passes::Up);
                 let is_down = |passes: &Passes| matches!(passes, Passes::Both | Passes::Down);
                 let (counted, held) = (Arc::clone(&counted), Arc::clone(&holds));
-                let changed = Arc::clone(&changes);
+                let changed = Arc::clone(&swaps);
                 tokio::spawn(copy(
                     from_client,
                     to_server,
