@@ -426,3 +426,56 @@ async fn a_queue_whose_discarding_has_failed_can_be_discarded_again() {
     let left = server.context().await.get_stream(format!("SV_shop_Q{}", queue.0)).await;
     assert!(left.is_err(), "nobody would ever delete the stream");
 }
+
+/// Deletes the reserve, as a process does that notes a record on a full server.
+async fn spend_reserve(server: &Server) {
+    let state = server.context().await.get_stream("SV_shop_STATE").await.expect("it is there");
+    let reserve = state.get_last_raw_message_by_subject("sv.shop.state.reserve").await.expect("it is there");
+    state.delete_message(reserve.sequence).await.expect("it is there");
+}
+
+async fn has_reserve(server: &Server) -> bool {
+    let state = server.context().await.get_stream("SV_shop_STATE").await.expect("it is there");
+    state.get_last_raw_message_by_subject("sv.shop.state.reserve").await.is_ok()
+}
+
+#[tokio::test]
+async fn whoever_takes_over_from_a_dead_process_fills_the_reserve_that_it_has_spent() {
+    let Some(server) = Server::start() else { return };
+    let (mut next, _) = opened(&server.url()).await;
+    let desk = Desk::new(&server.url()).await;
+    spend_reserve(&server).await;
+    drop(desk);
+    let claim = claims(&mut next).await.expect("the lease ends");
+    assert!(has_reserve(&server).await);
+    let shared = async |store: &mut JetStreamStore| {
+        loop {
+            match store.shared().expect("it can share queues").share("orders").await {
+                Err(error) if error.kind == StoreErrorKind::Claimed => tokio::time::sleep(LEASE / 10).await,
+                shared => return shared,
+            }
+        }
+    };
+    let (mut last, _) = opened(&server.url()).await;
+    spend_reserve(&server).await;
+    drop(next);
+    assert_eq!(shared(&mut last).await.expect("the lease ends").queue, claim.queue);
+    last.commit(&Group::default()).await.expect("the server runs");
+    assert!(has_reserve(&server).await);
+}
+
+#[tokio::test]
+async fn whoever_finds_the_server_full_fills_the_reserve_when_there_is_room() {
+    let Some(server) = Server::configured("jetstream { max_file_store: 4MB }") else { return };
+    let mut desk = Desk::new(&server.url()).await;
+    let queue = desk.queue;
+    spend_reserve(&server).await;
+    let stored = fill(&mut desk).await;
+    desk.commit(stored.iter().map(|seq| handled(queue, *seq)).collect()).await.expect("this makes room");
+    let filled = async {
+        while !has_reserve(&server).await {
+            desk.commit(Vec::new()).await.expect("the server runs");
+        }
+    };
+    tokio::time::timeout(LEASE * 20, filled).await.expect("the store looks again");
+}

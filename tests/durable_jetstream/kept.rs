@@ -74,6 +74,25 @@ async fn a_stream_that_comes_back_from_an_older_backup_hides_none_of_its_new_mes
     assert_eq!((waiting, desk.bodies().await), (3, vec![11, 12, 13]));
 }
 
+/// The same, and a sender is faster than the next owner. The server says that the stream was created when it was.
+#[tokio::test]
+async fn a_record_that_is_newer_than_its_stream_hides_no_message_of_a_fast_sender() {
+    let Some(mut server) = Server::start() else { return };
+    let mut desk = desk_with(&server, 1..=1).await;
+    let queue = desk.queue;
+    server.save();
+    claims(&mut desk.store).await.expect("it is ours");
+    desk.commit((2..=3).map(|number| append(queue, number, None)).collect()).await.expect("the server runs");
+    desk.commit((1..=3).map(|number| handled(queue, number)).collect()).await.expect("the server runs");
+    Box::new(desk.store).close().await.expect("the server runs");
+    server.restore_stream(&format!("SV_shop_Q{}", queue.0));
+    send_from_elsewhere(&server, queue, 11..=14).await;
+    let (mut store, _) = opened(&server.url()).await;
+    let claim = store.claim("orders").await.expect("nobody has it");
+    let mut desk = Desk { store, queue };
+    assert_eq!((claim.waiting, desk.bodies().await), (5, vec![1, 11, 12, 13, 14]));
+}
+
 #[tokio::test]
 async fn a_message_that_was_handled_before_its_turn_is_not_counted() {
     let Some(server) = Server::start() else { return };
@@ -222,6 +241,44 @@ async fn a_record_of_an_earlier_stream_hides_no_message() {
     let claim = store.claim("orders").await.expect("nobody has it");
     let mut desk = Desk { store, queue };
     assert_eq!((claim.waiting, desk.bodies().await), (4, vec![11, 12, 13, 14]));
+}
+
+/// The same, and the server's clock was ahead, and was set back before the stream was made anew.
+#[tokio::test]
+async fn a_record_of_an_earlier_stream_hides_no_message_after_the_clock_was_set_back() {
+    let Some(server) = Server::start() else { return };
+    let proxy = Proxy::to(server.port()).await;
+    proxy.changes("\"last_ts\":\"20", "\"last_ts\":\"21");
+    let mut desk = Desk::new(&proxy.url()).await;
+    let queue = desk.queue;
+    desk.commit((1..=3).map(|number| append(queue, number, None)).collect()).await.expect("the server runs");
+    desk.commit((1..=3).map(|number| handled(queue, number)).collect()).await.expect("the server runs");
+    Box::new(desk.store).close().await.expect("the server runs");
+    make_anew(&server, queue).await;
+    send_from_elsewhere(&server, queue, 11..=14).await;
+    let (mut store, _) = opened(&server.url()).await;
+    let claim = store.claim("orders").await.expect("nobody has it");
+    let mut desk = Desk { store, queue };
+    assert_eq!((claim.waiting, desk.bodies().await), (4, vec![11, 12, 13, 14]));
+}
+
+#[tokio::test]
+async fn an_owner_takes_no_message_for_a_handled_one_after_the_clock_was_set_back() {
+    let Some(server) = Server::start() else { return };
+    let proxy = Proxy::to(server.port()).await;
+    proxy.changes("\"last_ts\":\"20", "\"last_ts\":\"21");
+    let mut desk = Desk::new(&proxy.url()).await;
+    let queue = desk.queue;
+    desk.commit((1..=3).map(|number| append(queue, number, None)).collect()).await.expect("the server runs");
+    desk.commit((1..=3).map(|number| handled(queue, number)).collect()).await.expect("the server runs");
+    make_anew(&server, queue).await;
+    send_from_elsewhere(&server, queue, 11..=14).await;
+    proxy.changes_nothing();
+    desk.store.open(&Owner::new("shop")).await.expect("the server runs");
+    let error = desk.store.claim("orders").await.expect_err("it had acknowledgements of the deleted stream");
+    assert!(error.kind == StoreErrorKind::Damaged && error.text.contains("made it anew"), "{error}");
+    drop(desk);
+    assert_eq!(stream(&server, queue).await.cached_info().state.messages, 4, "all that was accepted is there");
 }
 
 /// A server that was killed brings back the first message. Many numbers behind it belong to no message.

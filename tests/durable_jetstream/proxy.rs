@@ -28,6 +28,8 @@ pub(crate) struct Proxy {
     down: Arc<AtomicU64>,
     /// What is sent to the server does not pass if it contains this text, and nothing passes behind it.
     held: Arc<Mutex<Option<&'static str>>>,
+    /// What the server sends comes with the second text in place of the first one, which is as long.
+    changed: Arc<Mutex<Option<[&'static str; 2]>>>,
     accepting: JoinHandle<()>,
 }
 
@@ -39,6 +41,8 @@ impl Proxy {
         let down = Arc::new(AtomicU64::new(0));
         let held: Arc<Mutex<Option<&'static str>>> = Arc::default();
         let holds = Arc::clone(&held);
+        let changed: Arc<Mutex<Option<[&'static str; 2]>>> = Arc::default();
+        let swaps = Arc::clone(&changed);
         let (passing, cut, counted) = (passes.clone(), cuts.clone(), Arc::clone(&down));
         let accepting = tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
@@ -48,6 +52,7 @@ impl Proxy {
                 let is_up = |passes: &Passes| matches!(passes, Passes::Both | Passes::Up);
                 let is_down = |passes: &Passes| matches!(passes, Passes::Both | Passes::Down);
                 let (counted, held) = (Arc::clone(&counted), Arc::clone(&holds));
+                let changed = Arc::clone(&swaps);
                 tokio::spawn(copy(
                     from_client,
                     to_server,
@@ -71,11 +76,15 @@ impl Proxy {
                     is_down,
                     async move |bytes| {
                         counted.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+                        let changed = *changed.lock().expect("nobody panics with it");
+                        if let Some([from, to]) = changed {
+                            replace(bytes, from.as_bytes(), to.as_bytes());
+                        }
                     },
                 ));
             }
         });
-        Self { at, passes, cuts, down, held, accepting }
+        Self { at, passes, cuts, down, held, changed, accepting }
     }
 
     pub(crate) fn url(&self) -> String {
@@ -89,6 +98,17 @@ impl Proxy {
     /// From now on, what is sent to the server does not pass if it contains this text.
     pub(crate) fn holds(&self, text: &'static str) {
         *self.held.lock().expect("nobody panics with it") = Some(text);
+    }
+
+    /// From now on, what the server sends comes with `to` in place of `from`. Both are equally long.
+    pub(crate) fn changes(&self, from: &'static str, to: &'static str) {
+        assert_eq!(from.len(), to.len(), "the server says first how much it sends");
+        *self.changed.lock().expect("nobody panics with it") = Some([from, to]);
+    }
+
+    /// From now on, what the server sends comes as it is.
+    pub(crate) fn changes_nothing(&self) {
+        *self.changed.lock().expect("nobody panics with it") = None;
     }
 
     /// Closes all connections.
@@ -107,19 +127,29 @@ impl Drop for Proxy {
     }
 }
 
+fn replace(bytes: &mut [u8], from: &[u8], to: &[u8]) {
+    for at in 0..(bytes.len() + 1).saturating_sub(from.len()) {
+        if let Some(found) = bytes.get_mut(at..at + from.len())
+            && found == from
+        {
+            found.copy_from_slice(to);
+        }
+    }
+}
+
 async fn copy(
     mut from: tokio::net::tcp::OwnedReadHalf,
     mut to: tokio::net::tcp::OwnedWriteHalf,
     mut passes: watch::Receiver<Passes>,
     mut cuts: watch::Receiver<u64>,
     may: fn(&Passes) -> bool,
-    sees: impl AsyncFn(&[u8]),
+    sees: impl AsyncFn(&mut [u8]),
 ) {
     let copying = async {
         let mut bytes = vec![0; 1 << 16];
         loop {
             let Ok(read @ 1..) = from.read(&mut bytes).await else { return };
-            sees(&bytes[..read]).await;
+            sees(&mut bytes[..read]).await;
             if passes.wait_for(may).await.is_err() || to.write_all(&bytes[..read]).await.is_err() {
                 return;
             }

@@ -91,6 +91,16 @@ impl Server {
         self.start_again();
     }
 
+    /// Kills it, and starts it with one stream as it was saved. The others stay as they are.
+    pub(crate) fn restore_stream(&mut self, name: &str) {
+        self.kill();
+        let streams = "jetstream/$G/streams";
+        let now = self.disk().join(streams).join(name);
+        std::fs::remove_dir_all(&now).expect("there is such a stream");
+        copy(&self.folder.join("saved").join(streams).join(name), &now);
+        self.start_again();
+    }
+
     /// Ends it, so that it writes everything to its disk, and starts it again.
     pub(crate) fn restart(&mut self) {
         self.signal("TERM");

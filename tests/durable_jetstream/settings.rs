@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 use async_nats::jetstream::stream::{Config, DiscardPolicy, RetentionPolicy, StorageType};
 use supervise::durable::{Append, Appended, Change, MessageStore, Owner, QueueId, StoreErrorKind};
 
+use crate::proxy::Proxy;
 use crate::server::Server;
 use crate::{Desk, append, claims, handled, opened, store};
 
@@ -143,4 +144,40 @@ async fn a_system_whose_quarantine_may_lose_messages_is_not_opened_until_that_is
     assert!(error.kind == StoreErrorKind::Broken && error.text.contains(name), "{error}");
     configure(&server, name, |config| config.max_age = Duration::ZERO).await;
     store.open(&Owner::new("shop")).await.expect("it keeps messages");
+}
+
+/// A message that failed could not be quarantined, and the reserve does not fit into the other stream.
+#[tokio::test]
+async fn a_system_whose_streams_take_only_small_messages_is_not_opened_until_that_is_mended() {
+    let Some(server) = Server::start() else { return };
+    let _streams = opened(&server.url()).await;
+    for name in ["SV_shop_QUARANTINE", "SV_shop_STATE"] {
+        configure(&server, name, |config| config.max_message_size = 1000).await;
+        let mut store = store(&server.url());
+        let error = store.open(&Owner::new("shop")).await.expect_err("messages would not fit");
+        assert!(error.text.contains(name) && error.text.contains("max_msg_size"), "{error}");
+        configure(&server, name, |config| config.max_message_size = -1).await;
+        store.open(&Owner::new("shop")).await.expect("it takes large messages");
+    }
+}
+
+/// The server's clock was ahead when it took the first message, and was set back.
+#[tokio::test]
+async fn a_clock_that_was_set_back_does_not_make_another_stream_of_one() {
+    let Some(mut server) = Server::start() else { return };
+    let proxy = Proxy::to(server.port()).await;
+    proxy.changes("\"first_ts\":\"20", "\"first_ts\":\"21");
+    let mut desk = Desk::new(&proxy.url()).await;
+    let queue = desk.queue;
+    desk.commit((1..=3).map(|number| append(queue, number, None)).collect()).await.expect("the server runs");
+    server.kill();
+    server.start_again();
+    claims(&mut desk.store).await.expect("it is ours");
+    configure(&server, &stream_name(queue), |config| config.max_messages = 1_000_000).await;
+    let before = created(&server, queue).await;
+    server.kill();
+    server.start_again();
+    assert_ne!(created(&server, queue).await, before, "the server says that it is another one");
+    let claim = claims(&mut desk.store).await.expect("nothing is missing");
+    assert_eq!((claim.waiting, desk.bodies().await), (3, vec![1, 2, 3]));
 }

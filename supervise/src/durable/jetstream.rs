@@ -90,7 +90,8 @@ const ACCEPT_TIMEOUT: Duration = Duration::from_secs(5);
 /// server that is killed may forget where an empty stream was. The server counts it; [`Store::queues`](crate::durable::Store::queues) does not.
 ///
 /// You may limit the streams of queues, as long as `discard` stays `new`. If a stream is configured so that it may lose messages, for example with
-/// a `max_age` or with another `retention`, its queue cannot be claimed until you have configured the stream anew.
+/// a `max_age` or with another `retention`, its queue cannot be claimed until you have configured the stream anew. If `SV_<system>_STATE` or
+/// `SV_<system>_QUARANTINE` may lose messages, or its `max_msg_size` is less than the server's `max_payload`, the store does not open.
 pub struct JetStreamStore {
     url: String,
     security: Security,

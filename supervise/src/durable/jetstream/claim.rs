@@ -41,7 +41,7 @@ impl Open {
         let id = self.queue_named(name).await?;
         let state = self.stream_state(id).await?;
         self.check_fit(id, &state)?;
-        self.check_complete(id, &state)?;
+        self.check_complete(id, &state).await?;
         let lease = self.take_lease(id, name).await?;
         let before = self.last(&self.state, &of_owner(id)).await?;
         let own = self.settings.token.as_bytes();
@@ -57,7 +57,6 @@ impl Open {
             }
         };
         self.read_kept(id).await?;
-        self.release_kept(id, state.last_sequence).await?;
         let Some(crashes) = self.left_by_sharers(id).await? else {
             self.put_after(&of_owner(id), Bytes::new(), record).await?;
             lease.release(self.terms(id)).await.map_err(broken)?;
@@ -74,15 +73,19 @@ impl Open {
         }
         // These are the messages that the last owner has left there.
         let state = self.stream_state(id).await?;
-        self.check_complete(id, &state)?;
+        self.check_complete(id, &state).await?;
         self.check_kept(id, &state).await?;
         let kept = self.kept_in(id, &state).await?;
+        if kept.is_some() {
+            self.release_kept(id, state.last_sequence).await?;
+        }
         let queue = self.queues.get_mut(&id).ok_or_else(|| broken("the queue is gone"))?;
         let now = Waiting::of(&state, kept);
         let tally = Tally::of(now, kept);
         let (mut first, mut waiting) = (tally.first(), now.messages);
         queue.owned = Some(Owned { lease, record, tally, charges });
         if died {
+            self.reserve.may_be_spent();
             waiting -= self.finish_quarantine(id).await?;
             first = self
                 .queues
@@ -110,7 +113,7 @@ impl Open {
         let state = self.stream_state(id).await?;
         let (first, gone) = self.known.get(&id).map(|known| known.left.clone()).unwrap_or_default();
         let kept = self.queues.get(&id).map_or(0, |queue| queue.kept.number);
-        let end = gone.last().map_or(first, |last| first.max(last + 1)).min(state.last_sequence + 1);
+        let end = first.max(gone.end()).min(state.last_sequence + 1);
         // In most cases there is nothing else.
         let mut from = state.first_sequence + u64::from(kept == state.first_sequence);
         while from < end {
@@ -119,7 +122,7 @@ impl Open {
             let which = numbers_from(from);
             from = end;
             read(&stream, which, AGAIN, |_, number, _| {
-                let has_left = number < first || gone.contains(&number);
+                let has_left = number < first || gone.contains(number);
                 if number < end && number != kept && has_left {
                     numbers.insert(number);
                 }

@@ -70,7 +70,10 @@ impl Open {
                     }
                     Appended::Stored(Seq(ack.sequence))
                 }
-                Err(error) if is_full(&error) => Appended::Full,
+                Err(error) if is_full(&error) => {
+                    self.reserve.may_be_spent();
+                    Appended::Full
+                }
                 // Somebody has limited the size of this queue's messages.
                 Err(error) if is_one_of(&error, &[ErrorCode::STREAM_MESSAGE_EXCEEDS_MAXIMUM]) => {
                     Appended::TooLarge

@@ -6,13 +6,14 @@
 
 use std::collections::BTreeSet;
 
+use async_nats::datetime::DateTime;
 use async_nats::jetstream::ErrorCode;
 use async_nats::jetstream::stream::{DeleteMessageErrorKind, State, Stream};
 use bytes::Bytes;
 use supervise_core::durable::{QueueId, Seq, StoreErrorKind};
 use tokio::task::JoinSet;
 
-use super::names::{Looked, Sight};
+use super::names::{Looked, Queue, Sight};
 use super::open::Open;
 use super::read::found;
 use super::{Result, broken};
@@ -27,7 +28,7 @@ pub(super) struct Kept {
     pub(super) number: u64,
     /// The number of the record.
     revision: u64,
-    /// The stream when it had the message.
+    /// The stream when the message was its last one.
     sight: Sight,
 }
 
@@ -61,7 +62,7 @@ impl Open {
         if self.known.get(&id).is_none_or(|known| highest > known.looked) {
             // It may have been made anew. Then these numbers are those of other messages.
             let state = self.stream_state(id).await?;
-            self.check_complete(id, &state)?;
+            self.check_complete(id, &state).await?;
         }
         let last = self.known.get(&id).map_or(0, |known| known.last);
         if highest >= last {
@@ -125,7 +126,7 @@ impl Open {
             && !kept.sight.is_of(created)
             && !found(&queue.stream, Seq(kept.number))
                 .await?
-                .is_some_and(|message| kept.sight.had(created, message.time))
+                .is_some_and(|message| kept.sight.had_last(created, message.time))
         {
             kept.number = 0;
         }
@@ -137,16 +138,8 @@ impl Open {
     pub(super) async fn kept_in(&self, id: QueueId, state: &Looked) -> Result<Option<u64>> {
         let Some(queue) = self.queues.get(&id) else { return Ok(None) };
         let Kept { number, sight, .. } = queue.kept;
-        if state.messages == 0 || !(state.first_sequence..=state.last_sequence).contains(&number) {
-            return Ok(None);
-        }
-        // The first message of a stream is there.
-        let arrived = if number == state.first_sequence {
-            Some(state.first_timestamp)
-        } else {
-            found(&queue.stream, Seq(number)).await?.map(|message| message.time)
-        };
-        Ok(arrived.is_some_and(|arrived| sight.had(state.created, arrived)).then_some(number))
+        let arrived = arrived(queue, number, state).await?;
+        Ok(arrived.is_some_and(|arrived| sight.had_last(state.created, arrived)).then_some(number))
     }
 
     /// What waits in a stream with this state.
@@ -157,8 +150,11 @@ impl Open {
     /// If a stream has come back from a backup that is older than the record, the record would hide a message that gets this number again.
     /// The record was read before the `state`.
     pub(super) async fn check_kept(&mut self, id: QueueId, state: &Looked) -> Result<()> {
-        let kept = self.queues.get(&id).map(|queue| queue.kept).unwrap_or_default();
-        if kept.number > state.last_sequence {
+        let Some(queue) = self.queues.get(&id) else { return Ok(()) };
+        let kept = queue.kept;
+        let is_another =
+            arrived(queue, kept.number, state).await?.is_some_and(|time| kept.sight.is_not_last(time));
+        if kept.number > state.last_sequence || is_another {
             delete(&self.state, kept.revision).await?;
             self.read_kept(id).await?;
         }
@@ -170,6 +166,18 @@ impl Open {
             queue.kept = kept;
         }
     }
+}
+
+/// When a message arrived, if it is among those that a stream with this state counts.
+async fn arrived(queue: &Queue, number: u64, state: &Looked) -> Result<Option<DateTime>> {
+    if state.messages == 0 || !(state.first_sequence..=state.last_sequence).contains(&number) {
+        return Ok(None);
+    }
+    // The first message of a stream is there.
+    if number == state.first_sequence {
+        return Ok(Some(state.first_timestamp));
+    }
+    Ok(found(&queue.stream, Seq(number)).await?.map(|message| message.time))
 }
 
 /// Where the record stands that says which message was handled and stays in its stream.

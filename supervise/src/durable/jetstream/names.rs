@@ -1,6 +1,6 @@
 //! The queues, and their names.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::time::{Instant, SystemTime};
 
 use async_nats::datetime::DateTime;
@@ -9,16 +9,16 @@ use async_nats::jetstream::context::GetStreamErrorKind;
 use async_nats::jetstream::stream::{self, Stream};
 use bytes::Bytes;
 use supervise_core::durable::lease::Sighting;
-use supervise_core::durable::{QueueId, QueueRow, StoreError, StoreErrorKind};
+use supervise_core::durable::{QueueId, QueueRow, Seq, StoreError, StoreErrorKind};
 
 use super::claim::{of_begun, of_owner};
 use super::handled::{Kept, Waiting, of_handled};
 use super::lease::Lease;
 use super::open::{Open, open_stream};
-use super::read::{last_messages, last_number, subjects};
+use super::read::{found, last_messages, last_number, subjects};
 use super::record::{self, Charge};
 use super::shared::{Joined, of_shared};
-use super::tally::Tally;
+use super::tally::{Numbers, Tally};
 use super::{KEYS_ARE_KEPT, Result, broken};
 
 pub(super) struct Queue {
@@ -65,7 +65,7 @@ pub(super) struct Known {
     /// The same of each process that shares the queue.
     pub(super) members: BTreeMap<String, Sighting<Instant>>,
     /// What has left the queue while this process owned it: everything before a number, and some after it.
-    pub(super) left: (u64, BTreeSet<u64>),
+    pub(super) left: (u64, Numbers),
     /// Accepted messages that somebody has deleted, and of which nobody has been told.
     pub(super) lost: Vec<u64>,
 }
@@ -95,8 +95,8 @@ impl Looked {
 /// What tells the messages of a stream from those of one that was made anew under its name. Times are the server's, in nanoseconds since 1970.
 ///
 /// Two streams of one name were created at different times. But one stream may also have two times: if somebody configures it anew,
-/// nats-server 2.9.10 says from its next start on that the stream was created when the server was started before. Then the times of the
-/// messages decide.
+/// nats-server 2.9.10 says from its next start on that the stream was created when the server was started before. Then the time of the
+/// last message decides. In another stream, the message with its number has another time, also if somebody has set the server's clock.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Sight {
     /// When the stream was created. 0 if that is not known.
@@ -111,9 +111,14 @@ impl Sight {
         self.created == 0 || created == 0 || self.created == created
     }
 
-    /// Whether a message of the stream that is there now is the one that had its number.
-    pub(super) fn had(self, created: u64, arrived: DateTime) -> bool {
-        self.is_of(created) || nanos(arrived) <= self.newest
+    /// Whether a message is the one that was the last. It has the same number, and it `arrived` then.
+    pub(super) fn had_last(self, created: u64, arrived: DateTime) -> bool {
+        self.is_of(created) || nanos(arrived) == self.newest
+    }
+
+    /// Whether a message with the number of the last one, which `arrived` then, is certainly another one.
+    pub(super) fn is_not_last(self, arrived: DateTime) -> bool {
+        self.newest > 0 && nanos(arrived) != self.newest
     }
 }
 
@@ -296,8 +301,8 @@ impl Open {
     }
 
     /// The error if a queue has fewer messages than the server has acknowledged.
-    pub(super) fn check_complete(&mut self, id: QueueId, state: &Looked) -> Result<()> {
-        self.check_same(id, state)?;
+    pub(super) async fn check_complete(&mut self, id: QueueId, state: &Looked) -> Result<()> {
+        self.check_same(id, state).await?;
         let Some(queue) = self.queues.get(&id) else { return Ok(()) };
         let known = self.known.entry(id).or_default();
         known.name.clone_from(&queue.name);
@@ -318,10 +323,18 @@ impl Open {
 
     /// The error if somebody has deleted the stream of a queue and made it anew. Its messages have the numbers of others, which this process may
     /// have handled.
-    fn check_same(&self, id: QueueId, state: &Looked) -> Result<()> {
-        let Some(known) = self.known.get(&id) else { return Ok(()) };
+    async fn check_same(&self, id: QueueId, state: &Looked) -> Result<()> {
+        let (Some(known), Some(queue)) = (self.known.get(&id), self.queues.get(&id)) else { return Ok(()) };
         let has_none_of_them = state.messages == 0 || state.first_sequence > known.looked;
-        if has_none_of_them || known.sight.had(state.created, state.first_timestamp) {
+        if has_none_of_them || known.sight.is_of(state.created) {
+            return Ok(());
+        }
+        let is_same = match found(&queue.stream, Seq(known.looked)).await? {
+            Some(last) => known.sight.had_last(state.created, last.time),
+            // It has left the queue, and an earlier message has not.
+            None => nanos(state.first_timestamp) <= known.sight.newest,
+        };
+        if is_same {
             return Ok(());
         }
         let text = format!(
@@ -334,7 +347,7 @@ impl Open {
     /// The error if somebody has deleted messages of a queue that this process owns.
     pub(super) async fn check_untouched(&mut self, id: QueueId) -> Result<()> {
         let state = self.stream_state(id).await?;
-        self.check_complete(id, &state)?;
+        self.check_complete(id, &state).await?;
         let now = self.waiting_in(id, &state).await?;
         let Some(owned) = self.queues.get_mut(&id).and_then(|queue| queue.owned.as_mut()) else { return Ok(()) };
         match owned.tally.lost(now) {

@@ -81,9 +81,13 @@ impl Open {
         let state = open_stream(&context, config("STATE", Duration::ZERO)).await?;
         let quarantine = open_stream(&context, config("QUARANTINE", Duration::ZERO)).await?;
         let lease = open_stream(&context, config("LEASE", store.lease)).await?;
+        let most = client.server_info().max_payload;
         for stream in [&state, &quarantine] {
             let config = &stream.cached_info().config;
-            if let Some(why) = unfit(config) {
+            let takes = usize::try_from(config.max_message_size).unwrap_or_default();
+            let is_small =
+                (1..most).contains(&takes).then_some("its `max_msg_size` is less than the server's `max_payload`");
+            if let Some(why) = unfit(config).or(is_small) {
                 let name = &config.name;
                 return Err(broken(format!("the stream {name} cannot be used, because {why}: configure it anew")));
             }
@@ -111,7 +115,6 @@ impl Open {
             }
             None => None,
         };
-        let most = client.server_info().max_payload;
         let mut open = Self {
             client,
             context,
@@ -130,7 +133,8 @@ impl Open {
         };
         open.base = open.find_base().await?;
         open.read_names().await?;
-        open.look_for_reserve().await?;
+        // If the server takes too long to store it, the store goes on without it, and looks again.
+        let _later = open.fill_reserve().await;
         Ok(open)
     }
 

@@ -23,48 +23,54 @@ const BYTES: usize = 8 << 20;
 /// When there was no room for the reserve, it is filled again after this time.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// When the reserve is filled again, if it was spent.
-#[derive(Default)]
+/// When this process looks next whether there is a reserve, and fills it.
 pub(super) struct Reserve(Mutex<Option<Instant>>);
 
+impl Default for Reserve {
+    fn default() -> Self {
+        Self(Mutex::new(Some(Instant::now())))
+    }
+}
+
 impl Reserve {
-    fn again(&self) -> Option<Instant> {
+    fn next(&self) -> Option<Instant> {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn set_again(&self, again: Option<Instant>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = again;
+    fn set_next(&self, next: Option<Instant>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = next;
+    }
+
+    /// This process or another one may have spent the reserve.
+    pub(super) fn may_be_spent(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(Instant::now);
     }
 }
 
 impl Open {
-    /// Fills the reserve if nobody has filled it.
-    pub(super) async fn look_for_reserve(&self) -> Result<()> {
-        if subjects(&self.state, self.subject(SUBJECT)).await?.is_empty() {
-            self.reserve.set_again(Some(Instant::now()));
-        }
-        self.fill_reserve().await
-    }
-
     /// Makes room on a full server. Returns whether there was a reserve.
     pub(super) async fn spend_reserve(&self) -> Result<bool> {
+        self.reserve.may_be_spent();
         let Some((_, number)) = self.last(&self.state, SUBJECT).await? else { return Ok(false) };
-        self.reserve.set_again(Some(Instant::now()));
         delete(&self.state, number).await.map(|()| true)
     }
 
-    /// Takes the room again if there is enough.
+    /// Takes the room again if the reserve may be spent and there is enough.
     pub(super) async fn fill_reserve(&self) -> Result<()> {
-        if self.reserve.again().is_none_or(|again| again > Instant::now()) {
+        if self.reserve.next().is_none_or(|next| next > Instant::now()) {
             return Ok(());
         }
-        self.reserve.set_again(Some(Instant::now() + PAUSE));
-        let payload = Bytes::from(vec![0; self.largest.min(BYTES)]);
-        match self.put_after(SUBJECT, payload, 0).await {
-            Ok(_) => self.reserve.set_again(None),
-            Err(error) if error.kind == StoreErrorKind::Refused => {}
-            Err(error) => return Err(error),
+        self.reserve.set_next(Some(Instant::now() + PAUSE));
+        // All processes of the system have one together.
+        if subjects(&self.state, self.subject(SUBJECT)).await?.is_empty() {
+            let payload = Bytes::from(vec![0; self.largest.min(BYTES)]);
+            match self.put_after(SUBJECT, payload, 0).await {
+                Ok(_) => {}
+                Err(error) if error.kind == StoreErrorKind::Refused => return Ok(()),
+                Err(error) => return Err(error),
+            }
         }
+        self.reserve.set_next(None);
         Ok(())
     }
 }

@@ -65,7 +65,7 @@ impl Open {
         let id = self.queue_named(name).await?;
         let state = self.stream_state(id).await?;
         self.check_fit(id, &state)?;
-        self.check_complete(id, &state)?;
+        self.check_complete(id, &state).await?;
         // A member stays one, also while another process asks for the queue alone.
         let stays = if self.is_member(id).await? { self.stay(id).await? } else { None };
         let was_ours = stays.is_some();
@@ -115,6 +115,7 @@ impl Open {
             self.join(id).await?;
         }
         if dead.is_some() {
+            self.reserve.may_be_spent();
             self.may_have_begun(id, true).await?;
             self.finish_quarantine(id).await?;
         }
@@ -211,7 +212,7 @@ impl Open {
                 return Err(self.not_ours(id));
             }
             let state = self.stream_state(id).await?;
-            self.check_complete(id, &state)?;
+            self.check_complete(id, &state).await?;
             let Shared { mut shares, revision } = self.shared(id).await?;
             if !shares.members().contains_key(&me) {
                 self.leave(id);
@@ -297,6 +298,7 @@ impl Open {
             let seen = members.entry(member.clone()).or_insert_with(|| Sighting::new(&said, now));
             if seen.is_over(&said, now, length) {
                 shares.died(&member);
+                self.reserve.may_be_spent();
                 has_buried = true;
             }
         }
