@@ -93,6 +93,24 @@ async fn a_record_that_is_newer_than_its_stream_hides_no_message_of_a_fast_sende
     assert_eq!((claim.waiting, desk.bodies().await), (5, vec![1, 11, 12, 13, 14]));
 }
 
+/// The same, and the owner goes on. It has handled other messages under the numbers that the stream has assigned again.
+#[tokio::test]
+async fn an_owner_deletes_no_message_of_a_stream_that_has_come_back_from_an_older_backup() {
+    let Some(mut server) = Server::start() else { return };
+    let mut desk = desk_with(&server, 1..=1).await;
+    let queue = desk.queue;
+    server.save();
+    claims(&mut desk.store).await.expect("it is ours");
+    desk.commit((2..=3).map(|number| append(queue, number, None)).collect()).await.expect("the server runs");
+    desk.commit((1..=3).map(|number| handled(queue, number)).collect()).await.expect("the server runs");
+    server.restore_stream(&format!("SV_shop_Q{}", queue.0));
+    send_from_elsewhere(&server, queue, 11..=14).await;
+    let error = claims(&mut desk.store).await.map(|claim| claim.waiting).expect_err("it has lost messages");
+    assert!(error.kind == StoreErrorKind::Damaged, "{error}");
+    drop(desk);
+    assert_eq!(stream(&server, queue).await.cached_info().state.messages, 5, "all that was accepted is there");
+}
+
 #[tokio::test]
 async fn a_message_that_was_handled_before_its_turn_is_not_counted() {
     let Some(server) = Server::start() else { return };

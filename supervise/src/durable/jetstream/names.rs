@@ -90,6 +90,10 @@ impl Looked {
         let unfit = unfit(config).or_else(|| first_of(reasons));
         Self { state: info.state.clone(), created: nanos(info.created), unfit }
     }
+
+    fn sight(&self) -> Sight {
+        Sight { created: self.created, newest: nanos(self.last_timestamp) }
+    }
 }
 
 /// What tells the messages of a stream from those of one that was made anew under its name. Times are the server's, in nanoseconds since 1970.
@@ -97,7 +101,7 @@ impl Looked {
 /// Two streams of one name were created at different times. But one stream may also have two times: if somebody configures it anew,
 /// nats-server 2.9.10 says from its next start on that the stream was created when the server was started before. Then the time of the
 /// last message decides. In another stream, the message with its number has another time, also if somebody has set the server's clock.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Sight {
     /// When the stream was created. 0 if that is not known.
     pub(super) created: u64,
@@ -317,28 +321,29 @@ impl Open {
         }
         known.last = state.last_sequence;
         known.looked = state.last_sequence;
-        known.sight = Sight { created: state.created, newest: nanos(state.last_timestamp) };
+        known.sight = state.sight();
         Ok(())
     }
 
-    /// The error if somebody has deleted the stream of a queue and made it anew. Its messages have the numbers of others, which this process may
-    /// have handled.
+    /// The error if somebody has made the stream of a queue anew, or has restored an older one. Its messages have the numbers of others, which
+    /// this process may have handled.
     async fn check_same(&self, id: QueueId, state: &Looked) -> Result<()> {
         let (Some(known), Some(queue)) = (self.known.get(&id), self.queues.get(&id)) else { return Ok(()) };
         let has_none_of_them = state.messages == 0 || state.first_sequence > known.looked;
-        if has_none_of_them || known.sight.is_of(state.created) {
+        let has_the_same_last_one = state.last_sequence == known.looked && state.sight() == known.sight;
+        if has_none_of_them || has_the_same_last_one {
             return Ok(());
         }
         let is_same = match found(&queue.stream, Seq(known.looked)).await? {
-            Some(last) => known.sight.had_last(state.created, last.time),
+            Some(last) => !known.sight.is_not_last(last.time),
             // It has left the queue, and an earlier message has not.
-            None => nanos(state.first_timestamp) <= known.sight.newest,
+            None => known.sight.is_of(state.created) || nanos(state.first_timestamp) <= known.sight.newest,
         };
         if is_same {
             return Ok(());
         }
         let text = format!(
-            "somebody has deleted the stream of the queue {} with all messages that it had, and made it anew. Restore it, or end this process to go on without them",
+            "somebody has deleted the stream of the queue {} with messages that it had, and made it anew or restored an older one. Restore the newest one, or end this process to go on without them",
             known.name
         );
         Err(StoreError::new(StoreErrorKind::Damaged, text))
