@@ -111,6 +111,34 @@ async fn an_owner_deletes_no_message_of_a_stream_that_has_come_back_from_an_olde
     assert_eq!(stream(&server, queue).await.cached_info().state.messages, 5, "all that was accepted is there");
 }
 
+/// A stream comes back from a backup with one message after members have handled three. The next member is faster than a sender, or slower.
+#[tokio::test]
+async fn a_record_of_members_that_is_newer_than_its_stream_hides_no_message() {
+    for is_faster in [true, false] {
+        let Some(mut server) = Server::start() else { return };
+        let desk = desk_with(&server, 1..=1).await;
+        Box::new(desk.store).close().await.expect("the server runs");
+        server.save();
+        let (mut first, claim) = member(&server).await;
+        let queue = claim.queue;
+        commit(&mut first, (2..=3).map(|number| append(queue, number, None)).collect()).await;
+        assert_eq!(take(&mut first, queue, &[]).await.expect("it shares the queue").messages.len(), 3);
+        commit(&mut first, (1..=3).map(|number| handled(queue, number)).collect()).await;
+        Box::new(first).close().await.expect("the server runs");
+        server.restore_stream(&format!("SV_shop_Q{}", queue.0));
+        if !is_faster {
+            send_from_elsewhere(&server, queue, 11..=14).await;
+        }
+        let (mut second, _) = member(&server).await;
+        if is_faster {
+            send_from_elsewhere(&server, queue, 11..=14).await;
+        }
+        let taken = take_all(&mut second, queue).await;
+        let bodies: Vec<u64> = taken.iter().map(|message| u64::from(message.body[0])).collect();
+        assert_eq!(bodies, [1, 11, 12, 13, 14], "the next member is faster: {is_faster}");
+    }
+}
+
 #[tokio::test]
 async fn a_message_that_was_handled_before_its_turn_is_not_counted() {
     let Some(server) = Server::start() else { return };

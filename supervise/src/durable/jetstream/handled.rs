@@ -16,6 +16,7 @@ use tokio::task::JoinSet;
 use super::names::{Looked, Queue, Sight};
 use super::open::Open;
 use super::read::found;
+use super::shared::of_shared;
 use super::{Result, broken};
 
 /// How many requests are under way at a time. The server works them off one by one, so behind too many others one would take too long.
@@ -147,7 +148,8 @@ impl Open {
         Ok(Waiting::of(state, self.kept_in(id, state).await?))
     }
 
-    /// If a stream has come back from a backup that is older than the record, the record would hide a message that gets this number again.
+    /// If a stream has come back from a backup that is older than the record, the record would hide a message that gets this number again, and
+    /// the record of the queue's members would hide others.
     /// The record was read before the `state`.
     pub(super) async fn check_kept(&mut self, id: QueueId, state: &Looked) -> Result<()> {
         let Some(queue) = self.queues.get(&id) else { return Ok(()) };
@@ -155,6 +157,8 @@ impl Open {
         let is_another =
             arrived(queue, kept.number, state).await?.is_some_and(|time| kept.sight.is_not_last(time));
         if kept.number > state.last_sequence || is_another {
+            // Members have held messages under the same numbers.
+            self.forget(&self.state, &of_shared(id)).await?;
             delete(&self.state, kept.revision).await?;
             self.read_kept(id).await?;
         }

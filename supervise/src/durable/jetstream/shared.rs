@@ -16,7 +16,7 @@ use supervise_core::durable::{
 };
 
 use super::claim::{has_an_owner, of_owner};
-use super::handled::few_at_once;
+use super::handled::{delete, few_at_once};
 use super::lease::{self, Lease, Terms, Watch};
 use super::names::{NAMED, of_charge};
 use super::open::Open;
@@ -125,6 +125,11 @@ impl Open {
             self.read_kept(id).await?;
             let state = self.stream_state(id).await?;
             self.check_kept(id, &state).await?;
+            // The stream has come back from a backup that is older than the record.
+            if shares.next().0 > state.last_sequence + 1 {
+                delete(&self.state, revision).await?;
+                continue;
+            }
             let waiting = self.waiting_in(id, &state).await?;
             let known = self.joined(id).map(|joined| joined.charges.clone()).unwrap_or_default();
             let crashes = known.into_iter().map(|(number, charge)| (Seq(number), charge.crashes));
