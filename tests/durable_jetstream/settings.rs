@@ -73,6 +73,26 @@ async fn what_was_handled_in_a_stream_with_a_higher_limit_does_not_come_again() 
     assert_eq!((claim.waiting, desk.bodies().await), (0, vec![]));
 }
 
+/// Somebody has deleted the message that was handled last. From its next start on, the server does not know when that message has arrived.
+#[tokio::test]
+async fn a_stream_without_its_last_message_is_not_taken_for_one_that_was_made_anew() {
+    let Some(mut server) = Server::start() else { return };
+    let mut desk = Desk::new(&server.url()).await;
+    let queue = desk.queue;
+    desk.commit((1..=3).map(|number| append(queue, number, None)).collect()).await.expect("the server runs");
+    desk.commit(vec![handled(queue, 3)]).await.expect("the server runs");
+    let stream = server.context().await.get_stream(stream_name(queue)).await.expect("it is there");
+    stream.delete_message(3).await.expect("it stays there");
+    server.restart();
+    claims(&mut desk.store).await.expect("it is ours");
+    configure(&server, &stream_name(queue), |config| config.max_messages = 1_000_000).await;
+    let before = created(&server, queue).await;
+    server.restart();
+    assert_ne!(created(&server, queue).await, before, "the server says that it is another one");
+    let claim = claims(&mut desk.store).await.expect("nothing is missing");
+    assert_eq!((claim.waiting, desk.bodies().await), (2, vec![1, 2]));
+}
+
 #[tokio::test]
 async fn a_message_that_is_larger_than_its_stream_takes_is_refused_alone() {
     let Some(server) = Server::start() else { return };
