@@ -434,9 +434,14 @@ async fn spend_reserve(server: &Server) {
     state.delete_message(reserve.sequence).await.expect("it is there");
 }
 
-async fn has_reserve(server: &Server) -> bool {
+/// The number of the reserve, if there is one.
+async fn reserve(server: &Server) -> Option<u64> {
     let state = server.context().await.get_stream("SV_shop_STATE").await.expect("it is there");
-    state.get_last_raw_message_by_subject("sv.shop.state.reserve").await.is_ok()
+    state.get_last_raw_message_by_subject("sv.shop.state.reserve").await.ok().map(|found| found.sequence)
+}
+
+async fn has_reserve(server: &Server) -> bool {
+    reserve(server).await.is_some()
 }
 
 #[tokio::test]
@@ -462,6 +467,25 @@ async fn whoever_takes_over_from_a_dead_process_fills_the_reserve_that_it_has_sp
     assert_eq!(shared(&mut last).await.expect("the lease ends").queue, claim.queue);
     last.commit(&Group::default()).await.expect("the server runs");
     assert!(has_reserve(&server).await);
+}
+
+#[tokio::test]
+async fn whoever_spends_the_reserve_does_not_bring_it() {
+    let Some(server) = Server::configured("jetstream { max_file_store: 4MB }") else { return };
+    let proxy = Proxy::to(server.port()).await;
+    let mut desk = Desk::new(&proxy.url()).await;
+    let queue = desk.queue;
+    let stored = fill(&mut desk).await;
+    let full = reserve(&server).await;
+    assert!(full.is_some());
+    let before = proxy.bytes_down();
+    let id = MessageId { queue, seq: Seq(stored[0]) };
+    let charge = Change::Charged { id, attempts: 1, crashes: 0, failures: Vec::new() };
+    desk.commit(vec![charge]).await.expect("a failure is noted");
+    let bytes = proxy.bytes_down() - before;
+    assert_ne!(reserve(&server).await, full, "the server was full");
+    // The message that has failed is about 270 kB in the server's answer.
+    assert!(bytes < 500_000, "{bytes} bytes to delete one message");
 }
 
 #[tokio::test]

@@ -12,7 +12,7 @@ use supervise_core::durable::StoreErrorKind;
 use super::Result;
 use super::handled::delete;
 use super::open::Open;
-use super::read::subjects;
+use super::read::{numbers, subjects};
 
 /// Where it stands.
 const SUBJECT: &str = "state.reserve";
@@ -51,8 +51,11 @@ impl Open {
     /// Makes room on a full server. Returns whether there was a reserve.
     pub(super) async fn spend_reserve(&self) -> Result<bool> {
         self.reserve.may_be_spent();
-        let Some((_, number)) = self.last(&self.state, SUBJECT).await? else { return Ok(false) };
-        delete(&self.state, number).await.map(|()| true)
+        let numbers = numbers(&self.state, self.subject(SUBJECT)).await?;
+        for number in &numbers {
+            delete(&self.state, *number).await?;
+        }
+        Ok(!numbers.is_empty())
     }
 
     /// Takes the room again if the reserve may be spent and there is enough.
