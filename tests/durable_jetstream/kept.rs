@@ -111,6 +111,30 @@ async fn an_owner_deletes_no_message_of_a_stream_that_has_come_back_from_an_olde
     assert_eq!(stream(&server, queue).await.cached_info().state.messages, 5, "all that was accepted is there");
 }
 
+/// When an owner has handled its messages, other messages have their numbers.
+#[tokio::test]
+async fn an_owner_of_messages_that_are_gone_deletes_no_others() {
+    for is_restored in [false, true] {
+        let Some(mut server) = Server::start() else { return };
+        let mut desk = desk_with(&server, 1..=1).await;
+        let queue = desk.queue;
+        server.save();
+        claims(&mut desk.store).await.expect("it is ours");
+        desk.commit((2..=3).map(|number| append(queue, number, None)).collect()).await.expect("the server runs");
+        assert_eq!(desk.bodies().await, [1, 2, 3]);
+        if is_restored {
+            server.restore_stream(&format!("SV_shop_Q{}", queue.0));
+        } else {
+            make_anew(&server, queue).await;
+        }
+        send_from_elsewhere(&server, queue, 11..=14).await;
+        let all = (1..=3).map(|number| handled(queue, number)).collect();
+        desk.commit(all).await.expect_err("these are the numbers of other messages");
+        let messages = stream(&server, queue).await.cached_info().state.messages;
+        assert_eq!(messages, if is_restored { 5 } else { 4 }, "all that was accepted is there: {is_restored}");
+    }
+}
+
 /// A stream comes back from a backup with one message after members have handled three. The next member is faster than a sender, or slower.
 #[tokio::test]
 async fn a_record_of_members_that_is_newer_than_its_stream_hides_no_message() {

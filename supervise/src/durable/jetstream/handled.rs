@@ -60,11 +60,9 @@ impl Open {
     /// Deletes messages that have left their queue, but for the last message of the stream.
     pub(super) async fn take_out(&mut self, id: QueueId, mut numbers: BTreeSet<u64>) -> Result<()> {
         let highest = numbers.last().copied().unwrap_or_default();
-        if self.known.get(&id).is_none_or(|known| highest > known.looked) {
-            // It may have been made anew. Then these numbers are those of other messages.
-            let state = self.stream_state(id).await?;
-            self.check_complete(id, &state).await?;
-        }
+        // Somebody may have made the stream anew, or restored an older one. Then these numbers are those of other messages.
+        let state = self.stream_state(id).await?;
+        self.check_complete(id, &state).await?;
         let last = self.known.get(&id).map_or(0, |known| known.last);
         if highest >= last {
             if self.keep(id, highest).await? {
