@@ -334,13 +334,11 @@ impl Open {
         if has_none_of_them || has_the_same_last_one {
             return Ok(());
         }
+        let Sight { newest, .. } = known.sight;
         let is_same = match found(&queue.stream, Seq(known.looked)).await? {
             Some(last) => !known.sight.is_not_last(last.time),
             // It has left the queue, and an earlier message has not. If it had left before the server was started, nobody knows when it arrived.
-            None => {
-                let Sight { newest, .. } = known.sight;
-                known.sight.is_of(state.created) || newest == 0 || nanos(state.first_timestamp) <= newest
-            }
+            None => known.sight.is_of(state.created) || newest == 0 || nanos(state.first_timestamp) <= newest,
         };
         if is_same {
             return Ok(());
