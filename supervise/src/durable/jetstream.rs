@@ -50,9 +50,9 @@ const ACCEPT_TIMEOUT: Duration = Duration::from_secs(5);
 /// holds which messages. If a node has not renewed its lease for the whole length of the lease, everything that it held is charged a crash and
 /// goes to the other nodes.
 ///
-/// While the server has no room and the reserve is spent, that record cannot be written. Nodes handle the messages that they hold, which makes room for more. A node that
-/// holds nothing, or that starts then, gets messages only when somebody has made room: by raising the server's limit, or by discarding messages
-/// in quarantine.
+/// While the server has no room and the reserve is spent, that record cannot be written. Nodes handle the messages that they hold, which makes
+/// room for more. A node that holds nothing, or that starts then, gets messages only when somebody has made room: by raising the server's
+/// limit, or by discarding messages in quarantine.
 ///
 /// # Differences from a file
 ///
@@ -62,19 +62,22 @@ const ACCEPT_TIMEOUT: Duration = Duration::from_secs(5);
 ///
 /// # Loss
 ///
-/// If the server has fewer messages than it has acknowledged to this process, because it came back with an older disk or without
-/// one, or because somebody has deleted a stream, the queue cannot be claimed
+/// The server may have lost messages that it has acknowledged to this process: it came back with an older disk or without one, or somebody has
+/// deleted a stream or restored it from an older backup. Then the queue cannot be claimed
 /// ([`StoreErrorKind::Damaged`](crate::durable::StoreErrorKind::Damaged)) until the disk is restored or the process ends. A process that starts
-/// afterwards cannot know that. If somebody deletes messages from a stream, or purges it, the store fails once with an error that says how
-/// many are missing, an event names the first thousand of those that were purged, and the queue goes on with the others. The numbers of queues are random, so that no [`MessageId`](crate::durable::MessageId) is given twice.
+/// afterwards cannot know that.
+///
+/// If somebody deletes messages from a stream, or purges it, the store fails once with an error that says how many are missing, an event names
+/// the first thousand of those that were purged, and the queue goes on with the others. The numbers of queues are random, so that no
+/// [`MessageId`](crate::durable::MessageId) is given twice.
 ///
 /// # Size
 ///
 /// A message may be about 12 kB smaller than the server's `max_payload`, so that it can be quarantined with its failures. A larger
 /// one is refused alone, as `NotEncodable`; one for which the server has no room, as `Full`.
 ///
-/// Each system keeps a message of that size in reserve on the server, of 8 MB at most. When the server is full, the store deletes it, so that it
-/// can note which messages have failed and who owns a queue. When there is room again, the store puts it back.
+/// Each system keeps one message of that size on the server as a reserve, of 8 MB at most. When the server is full, the store deletes the
+/// reserve, so that it can note which messages have failed and who owns a queue. When there is room again, the store puts it back.
 ///
 /// # Security
 ///
