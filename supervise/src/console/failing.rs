@@ -21,6 +21,14 @@ pub(super) const LOOP: usize = 3;
 pub(super) const QUICKLY: Duration = Duration::from_secs(60);
 /// After this long without a failure, the count begins again.
 pub(super) const CALM: Duration = Duration::from_secs(10 * 60);
+/// How many times as long as before the last failure it takes until a loop is over. From one attempt to the next, a backoff at most
+/// doubles the time.
+const PATIENCE: u32 = 3;
+
+/// After how long a loop is over in which it took so long until the last failure came.
+pub(super) fn patience(took: Duration) -> Duration {
+    took.saturating_mul(PATIENCE).clamp(QUICKLY, CALM)
+}
 
 /// The failures of one actor.
 #[derive(Debug)]
@@ -40,6 +48,12 @@ pub(super) struct Failing {
     restarts: VecDeque<Time>,
     /// The first of the restarts that made it a loop, if it is one.
     pub(super) looping: Option<Time>,
+    /// Whether its last restart was delayed.
+    is_delayed: bool,
+    /// The first look since its last failure that found that it did not wait for a restart.
+    tried: Option<Time>,
+    /// How long before its last failure such a look was.
+    took: Duration,
     /// The number of its last failure, among those of all actors.
     number: u64,
     /// In which of the orders it is.
@@ -65,6 +79,9 @@ impl Failing {
             recent: VecDeque::with_capacity(LOOP),
             restarts: VecDeque::new(),
             looping: None,
+            is_delayed: false,
+            tried: None,
+            took: Duration::ZERO,
             decision,
             number,
             rank,
@@ -86,6 +103,13 @@ impl Failing {
             push(&mut self.restarts, now);
         }
         self.looping = self.looping.or(self.restarts.front().copied());
+        self.is_delayed = match decision.outcome {
+            Outcome::Restarting { delay, .. } => delay.is_some(),
+            // It keeps its delay.
+            Outcome::AlreadyAnswered => self.is_delayed,
+            _ => false,
+        };
+        self.took = self.tried.take().map_or(Duration::ZERO, |tried| now.saturating_sub(tried));
         (self.failures, self.last, self.decision) = (self.failures + 1, now, decision);
     }
 
@@ -150,9 +174,15 @@ impl Failing {
         self.near.is_some_and(|(_, of)| of == budget.of)
     }
 
-    /// Whether it restarts again and again. `waits`: it waits for a restart.
-    pub(super) fn is_loop(&self, sight: &Sight<'_>, waits: bool, now: Time) -> bool {
-        self.restarts_quickly(now) || (waits && self.attempt(sight) as usize >= LOOP)
+    /// Whether it restarts again and again.
+    pub(super) fn is_loop(&self, sight: &Sight<'_>, now: Time) -> bool {
+        let goes_on = || sight.due.is_some() || (self.is_delayed && self.may_fail_again(now));
+        self.restarts_quickly(now) || (self.attempt(sight) as usize >= LOOP && goes_on())
+    }
+
+    /// Whether its last try has not lasted for long yet.
+    fn may_fail_again(&self, now: Time) -> bool {
+        self.tried.is_none_or(|tried| now.saturating_sub(tried) <= patience(self.took))
     }
 }
 
@@ -220,10 +250,13 @@ impl Failures {
         may_be && !self.of.contains_key(&sight.key)
     }
 
-    /// Notes the window of an actor's limit, and forgets that the actor was near the limit, if that is over.
+    /// Notes whether an actor waits for a restart, and the window of its limit. Forgets that it was near the limit, if that is over.
     pub(super) fn see(&mut self, sight: &Sight<'_>, now: Time) {
-        let Some(budget) = sight.budget else { return };
         let Some(known) = self.of.get_mut(&sight.key) else { return };
+        if sight.due.is_none() {
+            known.tried.get_or_insert(now);
+        }
+        let Some(budget) = sight.budget else { return };
         if known.near.is_none() || known.was_near(budget) {
             known.window = budget.within;
         }
