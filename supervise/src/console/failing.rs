@@ -46,6 +46,8 @@ pub(super) struct Failing {
     /// The times of the last failures, and of the last ones that were followed by a restart.
     recent: VecDeque<Time>,
     restarts: VecDeque<Time>,
+    /// Whether the last restarts came quickly, or went on after such ones before it was calm.
+    is_quick: bool,
     /// The first of the restarts that made it a loop, if it is one.
     pub(super) looping: Option<Time>,
     /// Whether its last restart was delayed.
@@ -78,6 +80,7 @@ impl Failing {
             window: None,
             recent: VecDeque::with_capacity(LOOP),
             restarts: VecDeque::new(),
+            is_quick: false,
             looping: None,
             is_delayed: false,
             tried: None,
@@ -96,11 +99,14 @@ impl Failing {
         let is_calm = |window| now.saturating_sub(self.last) > window;
         let is_other = |of| near.is_some_and(|(_, now_of)| now_of != of);
         self.near = self.near.filter(|&(_, of)| !self.window.is_some_and(is_calm) && !is_other(of)).or(near);
-        let goes_on = decision.attempt as usize > LOOP || self.restarts_quickly(now);
+        self.is_quick = self.restarts_quickly(now);
+        let goes_on = decision.attempt as usize > LOOP || self.is_quick;
         self.looping = self.looping.filter(|_| goes_on);
         push(&mut self.recent, now);
         if matches!(decision.outcome, Outcome::Restarting { .. } | Outcome::AlreadyAnswered) {
             push(&mut self.restarts, now);
+            let first = self.restarts.front().filter(|_| self.restarts.len() == LOOP);
+            self.is_quick |= first.is_some_and(|&first| now.saturating_sub(first) <= QUICKLY);
         }
         self.looping = self.looping.or(self.restarts.front().copied());
         self.is_delayed = match decision.outcome {
@@ -114,8 +120,9 @@ impl Failing {
     }
 
     fn restarts_quickly(&self, now: Time) -> bool {
-        self.restarts.len() == LOOP
-            && self.restarts.front().is_some_and(|&third| now.saturating_sub(third) <= QUICKLY)
+        let mut last = self.restarts.iter().rev();
+        let [last, before] = [last.next(), last.next()].map(|at| at.copied().unwrap_or_default());
+        self.is_quick && now.saturating_sub(last) <= patience(last.saturating_sub(before))
     }
 
     /// The number of its last failure in a row. It is that of the last decision, so that a card does not mix two failures, unless the console
