@@ -511,3 +511,31 @@ async fn con_13_an_outage_is_one_loop(system: &TestSystem) {
     assert_eq!((looping(log.warnings()), looping(log.at(tracing::Level::INFO))), (1, 1), "{:?}", log.all());
     assert!(watch.text().contains("All is well"), "{}", watch.text());
 }
+
+/// CON-13: the last line about several actors names the one that was well again last. Rule 22.10.
+#[supervise::test]
+async fn con_13_the_last_line_names_the_actor_that_was_in_a_loop_last(system: &TestSystem) {
+    let log = Log::open();
+    system.allow_failures();
+    let mut watch = Console::of(system).by_hand();
+    let mut clerks = Vec::new();
+    for name in ["early", "late"] {
+        clerks.push(system.spawn(name, || Shop).unwrap().seat().await.unwrap());
+    }
+    for round in 0..8 {
+        for (clerk, fails) in clerks.iter().zip([0..4, 2..8]) {
+            if fails.contains(&round) {
+                clerk.stamp().tell().unwrap();
+            }
+        }
+        looks(system, &mut watch, 35).await;
+    }
+    looks(system, &mut watch, 120).await;
+    let infos = said(log.at(tracing::Level::INFO));
+    let [line] = &infos[..] else { panic!("{:?}", log.all()) };
+    assert!(
+        line.contains("clerk (the last of those like it) is no longer in a restart loop, after 4 min"),
+        "{line}"
+    );
+    assert!(line.contains("/user/late/clerk"), "{line}");
+}

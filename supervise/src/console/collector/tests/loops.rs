@@ -403,3 +403,49 @@ fn con_13_a_start_that_hangs_after_a_loop_is_slow() {
         assert_eq!(kinds(&view), [(Kind::SlowStart, "/user/gateway")], "{began}");
     }
 }
+
+/// CON-13: an actor that fails every 25 s is in one loop, until it is calm. Rules 22.3 and 22.10.
+#[cfg(feature = "tracing")]
+#[test]
+fn con_13_a_loop_does_not_come_and_go_between_two_failures() {
+    use super::super::super::lines::{Line, Lines};
+    let (mut collector, mut lines) = (Collector::default(), Lines::default());
+    let (mut begun, mut over) = (0, Vec::new());
+    for second in 0..900 {
+        if second % 25 == 0 && second <= 300 {
+            failed(&mut collector, second, decision("/user/gateway", 7, restarting()));
+        }
+        let view = look(&mut collector, second, &[at(2, "gateway", 7)]);
+        assert_eq!(view.cards.len(), usize::from((50..=375).contains(&second)), "{second}");
+        for line in lines.after(&view) {
+            match line {
+                Line::Is { again, .. } => begun += usize::from(!again),
+                Line::Over { after, .. } => over.push((second, after)),
+            }
+        }
+    }
+    assert_eq!((begun, over), (1, vec![(376, secs(376))]));
+}
+
+/// The last line of a card names the actor that had the problem last, and since when. Rule 22.10.
+#[cfg(feature = "tracing")]
+#[test]
+fn con_13_the_last_line_names_the_one_that_was_in_the_loop_last() {
+    use super::super::super::lines::{Line, Lines};
+    let (mut collector, mut lines) = (Collector::default(), Lines::default());
+    let mut over = Vec::new();
+    for second in 1..400 {
+        for (path, fails) in [("/user/keys/1", 1..4), ("/user/keys/2", 50..200)] {
+            if fails.contains(&second) {
+                failed(&mut collector, second, decision(path, 1_000 + second, STOPPED));
+            }
+        }
+        let view = look(&mut collector, second, &[at(2, "keys", 5)]);
+        for line in lines.after(&view) {
+            if let Line::Over { path, after, others, .. } = line {
+                over.push((second, path, after, others));
+            }
+        }
+    }
+    assert_eq!(over, [(260, "/user/keys/2".to_owned(), secs(210), true)]);
+}
