@@ -476,3 +476,66 @@ async fn con_12_the_line_of_the_last_restart_says_who_goes_along_and_until_when(
                 that, office fails too, and with it copy, post, stamps and 1 more";
     assert!(errors.len() == 1 && errors[0].contains(last) && errors[0].contains("anew=60s"), "{errors:?}");
 }
+
+#[actor]
+#[supervise(one_for_one, on(NoInk) = Restart(backoff(min = "30s", max = "30s")))]
+struct Shop;
+
+#[actor]
+impl Shop {
+    #[handler]
+    fn seat(&mut self, ctx: &mut Context<Self>) -> Result<ClerkRef, SpawnError> {
+        ctx.spawn("clerk", || Clerk)
+    }
+}
+
+/// CON-13: an outage has one line when it begins and one when it is over, although the actor runs for some time after each restart.
+#[supervise::test]
+async fn con_13_an_outage_is_one_loop(system: &TestSystem) {
+    let log = Log::open();
+    system.allow_failures();
+    let clerk = system.spawn("shop", || Shop).unwrap().seat().await.unwrap();
+    let mut watch = Console::of(system).by_hand();
+    for round in 0..8 {
+        clerk.stamp().tell().unwrap();
+        for _ in 0..40 {
+            looks(system, &mut watch, 1).await;
+            assert_eq!(watch.text().contains("Restart loop: /user/shop/clerk"), round >= 2, "{}", watch.text());
+        }
+    }
+    let looping = |lines: Vec<String>| {
+        said(lines).into_iter().filter(|line| line.contains("restart loop") && !line.contains("still")).count()
+    };
+    assert_eq!((looping(log.warnings()), looping(log.at(tracing::Level::INFO))), (1, 0), "{:?}", log.all());
+    looks(system, &mut watch, 60).await;
+    assert_eq!((looping(log.warnings()), looping(log.at(tracing::Level::INFO))), (1, 1), "{:?}", log.all());
+    assert!(watch.text().contains("All is well"), "{}", watch.text());
+}
+
+/// CON-13: the last line about several actors names the one that was well again last. Rule 22.10.
+#[supervise::test]
+async fn con_13_the_last_line_names_the_actor_that_was_in_a_loop_last(system: &TestSystem) {
+    let log = Log::open();
+    system.allow_failures();
+    let mut watch = Console::of(system).by_hand();
+    let mut clerks = Vec::new();
+    for name in ["early", "late"] {
+        clerks.push(system.spawn(name, || Shop).unwrap().seat().await.unwrap());
+    }
+    for round in 0..8 {
+        for (clerk, fails) in clerks.iter().zip([0..4, 2..8]) {
+            if fails.contains(&round) {
+                clerk.stamp().tell().unwrap();
+            }
+        }
+        looks(system, &mut watch, 35).await;
+    }
+    looks(system, &mut watch, 120).await;
+    let infos = said(log.at(tracing::Level::INFO));
+    let [line] = &infos[..] else { panic!("{:?}", log.all()) };
+    assert!(
+        line.contains("clerk (the last of those like it) is no longer in a restart loop, after 4 min"),
+        "{line}"
+    );
+    assert!(line.contains("/user/late/clerk"), "{line}");
+}

@@ -66,7 +66,8 @@ pub(super) fn ailments(
     let lasted =
         |since: Option<Time>, long: Duration| since.is_some_and(|since| now.saturating_sub(since) >= long);
     let since = mark.map(|mark| mark.state_since);
-    let starts = sight.state == NodeState::Starting && !is_loop(sight, failing, true, now);
+    let is_loop = is_loop(sight, failing, now);
+    let starts = sight.state == NodeState::Starting && !is_loop;
     let stops = sight.state == NodeState::Stopping;
     let is_there = !starts && !stops;
     let mut found = Ailments::default();
@@ -82,7 +83,6 @@ pub(super) fn ailments(
         let stuck = holds_up && is_known && lasted(mark.message_since, STUCK);
         found.add(Kind::Stuck, stuck, is_there);
     }
-    let is_loop = is_loop(sight, failing, sight.due.is_some(), now);
     found.add(Kind::RestartLoop, is_loop, is_there && is_upheld);
     let behind = mark.is_some_and(|mark| falls_behind(sight, mark, now));
     found.add(Kind::FallingBehind, behind, sight.state == NodeState::Running);
@@ -90,10 +90,10 @@ pub(super) fn ailments(
     found
 }
 
-/// Whether it restarts again and again. If nothing is known of its failures, their number in a row tells. `waits`: it waits for a restart.
-fn is_loop(sight: &Sight<'_>, failing: Option<&Failing>, waits: bool, now: Time) -> bool {
-    let unknown = || waits && sight.attempt as usize >= LOOP;
-    failing.map_or_else(unknown, |failing| failing.is_loop(sight, waits, now))
+/// Whether it restarts again and again. If nothing is known of its failures, their number in a row tells.
+fn is_loop(sight: &Sight<'_>, failing: Option<&Failing>, now: Time) -> bool {
+    let unknown = || sight.due.is_some() && sight.attempt as usize >= LOOP;
+    failing.map_or_else(unknown, |failing| failing.is_loop(sight, now))
 }
 
 /// Whether at most one restart is left, or was when it last failed often, unless the actor fails too rarely to reach its limit. If the failures of

@@ -21,6 +21,14 @@ pub(super) const LOOP: usize = 3;
 pub(super) const QUICKLY: Duration = Duration::from_secs(60);
 /// After this long without a failure, the count begins again.
 pub(super) const CALM: Duration = Duration::from_secs(10 * 60);
+/// How many times as long as before the last failure it takes until a loop is over. From one attempt to the next, a backoff at most
+/// doubles the time.
+const PATIENCE: u32 = 3;
+
+/// After how long a loop is over in which it took so long until the last failure came.
+pub(super) fn patience(took: Duration) -> Duration {
+    took.saturating_mul(PATIENCE).clamp(QUICKLY, CALM)
+}
 
 /// The failures of one actor.
 #[derive(Debug)]
@@ -38,8 +46,16 @@ pub(super) struct Failing {
     /// The times of the last failures, and of the last ones that were followed by a restart.
     recent: VecDeque<Time>,
     restarts: VecDeque<Time>,
+    /// Whether the last restarts came quickly, or went on after such ones before it was calm.
+    is_quick: bool,
     /// The first of the restarts that made it a loop, if it is one.
     pub(super) looping: Option<Time>,
+    /// Whether its last restart was delayed.
+    is_delayed: bool,
+    /// The first look since its last failure that found that it did not wait for a restart.
+    tried: Option<Time>,
+    /// How long before its last failure such a look was.
+    took: Duration,
     /// The number of its last failure, among those of all actors.
     number: u64,
     /// In which of the orders it is.
@@ -64,7 +80,11 @@ impl Failing {
             window: None,
             recent: VecDeque::with_capacity(LOOP),
             restarts: VecDeque::new(),
+            is_quick: false,
             looping: None,
+            is_delayed: false,
+            tried: None,
+            took: Duration::ZERO,
             decision,
             number,
             rank,
@@ -79,19 +99,30 @@ impl Failing {
         let is_calm = |window| now.saturating_sub(self.last) > window;
         let is_other = |of| near.is_some_and(|(_, now_of)| now_of != of);
         self.near = self.near.filter(|&(_, of)| !self.window.is_some_and(is_calm) && !is_other(of)).or(near);
-        let goes_on = decision.attempt as usize > LOOP || self.restarts_quickly(now);
+        self.is_quick = self.restarts_quickly(now);
+        let goes_on = decision.attempt as usize > LOOP || self.is_quick;
         self.looping = self.looping.filter(|_| goes_on);
         push(&mut self.recent, now);
         if matches!(decision.outcome, Outcome::Restarting { .. } | Outcome::AlreadyAnswered) {
             push(&mut self.restarts, now);
+            let first = self.restarts.front().filter(|_| self.restarts.len() == LOOP);
+            self.is_quick |= first.is_some_and(|&first| now.saturating_sub(first) <= QUICKLY);
         }
         self.looping = self.looping.or(self.restarts.front().copied());
+        self.is_delayed = match decision.outcome {
+            Outcome::Restarting { delay, .. } => delay.is_some(),
+            // It keeps its delay.
+            Outcome::AlreadyAnswered => self.is_delayed,
+            _ => false,
+        };
+        self.took = self.tried.take().map_or(Duration::ZERO, |tried| now.saturating_sub(tried));
         (self.failures, self.last, self.decision) = (self.failures + 1, now, decision);
     }
 
     fn restarts_quickly(&self, now: Time) -> bool {
-        self.restarts.len() == LOOP
-            && self.restarts.front().is_some_and(|&third| now.saturating_sub(third) <= QUICKLY)
+        let mut last = self.restarts.iter().rev();
+        let [last, before] = [last.next(), last.next()].map(|at| at.copied().unwrap_or_default());
+        self.is_quick && now.saturating_sub(last) <= patience(last.saturating_sub(before))
     }
 
     /// The number of its last failure in a row. It is that of the last decision, so that a card does not mix two failures, unless the console
@@ -150,9 +181,15 @@ impl Failing {
         self.near.is_some_and(|(_, of)| of == budget.of)
     }
 
-    /// Whether it restarts again and again. `waits`: it waits for a restart.
-    pub(super) fn is_loop(&self, sight: &Sight<'_>, waits: bool, now: Time) -> bool {
-        self.restarts_quickly(now) || (waits && self.attempt(sight) as usize >= LOOP)
+    /// Whether it restarts again and again.
+    pub(super) fn is_loop(&self, sight: &Sight<'_>, now: Time) -> bool {
+        let goes_on = || sight.due.is_some() || (self.is_delayed && self.may_fail_again(now));
+        self.restarts_quickly(now) || (self.attempt(sight) as usize >= LOOP && goes_on())
+    }
+
+    /// Whether its last try has not lasted for long yet.
+    fn may_fail_again(&self, now: Time) -> bool {
+        self.tried.is_none_or(|tried| now.saturating_sub(tried) <= patience(self.took))
     }
 }
 
@@ -220,10 +257,13 @@ impl Failures {
         may_be && !self.of.contains_key(&sight.key)
     }
 
-    /// Notes the window of an actor's limit, and forgets that the actor was near the limit, if that is over.
+    /// Notes whether an actor waits for a restart, and the window of its limit. Forgets that it was near the limit, if that is over.
     pub(super) fn see(&mut self, sight: &Sight<'_>, now: Time) {
-        let Some(budget) = sight.budget else { return };
         let Some(known) = self.of.get_mut(&sight.key) else { return };
+        if sight.due.is_none() {
+            known.tried.get_or_insert(now);
+        }
+        let Some(budget) = sight.budget else { return };
         if known.near.is_none() || known.was_near(budget) {
             known.window = budget.within;
         }

@@ -38,9 +38,13 @@ pub(super) struct Lines(Vec<Told>);
 struct Told {
     kind: Kind,
     subject: String,
+    /// The actor of the last line.
     path: String,
-    /// When the problem began, according to its first line.
+    /// The actor of the card at the last look, and when its problem began.
+    last: String,
     since: Time,
+    /// Whether other actors had the problem too.
+    others: bool,
     /// The time of the last line.
     at: Time,
     /// How long after that it has another line.
@@ -54,8 +58,8 @@ struct Told {
 pub(super) enum Line<'a> {
     /// The problem has lasted for `lasts`. `again`: there was a line about it and this actor.
     Is { kind: Kind, path: &'a str, actors: usize, at_least: bool, says: String, lasts: Duration, again: bool },
-    /// `has_ended`: a failure has ended the actor in the meantime.
-    Over { kind: Kind, path: String, after: Duration, has_ended: bool },
+    /// `has_ended`: a failure has ended the actor in the meantime. `others`: others had the same problem before.
+    Over { kind: Kind, path: String, after: Duration, has_ended: bool, others: bool },
 }
 
 impl Lines {
@@ -75,27 +79,30 @@ impl Lines {
                 }
                 let after = now.saturating_sub(told.since);
                 let has_ended = !is_of_place(&told.subject)
-                    && view.ends.iter().any(|(at, end)| *at >= told.since && end.child == told.path);
-                lines.push(Line::Over { kind: told.kind, path: told.path.clone(), after, has_ended });
+                    && view.ends.iter().any(|(at, end)| *at >= told.since && end.child == told.last);
+                let (kind, path, others) = (told.kind, told.last.clone(), told.others);
+                lines.push(Line::Over { kind, path, after, has_ended, others });
             }
         }
         self.0.retain(|told| told.is_on || now.saturating_sub(told.at) < QUIET);
         for card in cards {
             let Card { kind, path, actors, at_least, .. } = card;
             let has_room = self.0.len() < MOST;
-            let (since, of_same) = match self.0.iter_mut().find(|told| told.is_about(card)) {
+            let mut known = self.0.iter_mut().find(|told| told.is_about(card));
+            if let Some(told) = &mut known {
+                told.follow(card);
+            }
+            let (since, of_same) = match known {
                 Some(told) if told.is_on && now.saturating_sub(told.at) >= told.next => {
                     (told.at, told.next) = (now, (told.next * 2).min(LONGEST));
                     let of_same = told.path == *path;
                     path.clone_into(&mut told.path);
-                    // It may have been repaired and gone down again in the meantime.
-                    let is_told = of_same && !begins_elsewhere(*kind);
-                    (if is_told { told.since } else { card.since.unwrap_or(told.since) }, Some(of_same))
+                    (told.since, Some(of_same))
                 }
                 None if has_room => {
-                    let (subject, path) = (card.subject.clone(), path.clone());
-                    let (since, at, next) = (card.since.unwrap_or(now), now, REMIND);
-                    self.0.push(Told { kind: *kind, subject, path, since, at, next, is_on: true });
+                    let (subject, path, last) = (card.subject.clone(), path.clone(), path.clone());
+                    let (since, at, next, others) = (card.since.unwrap_or(now), now, REMIND, *actors > 1);
+                    self.0.push(Told { kind: *kind, subject, path, last, since, others, at, next, is_on: true });
                     (since, None)
                 }
                 _ => continue,
@@ -115,6 +122,17 @@ impl Lines {
 impl Told {
     fn is_about(&self, card: &Card) -> bool {
         self.kind == card.kind && self.subject == card.subject
+    }
+
+    /// Notes which actor the card tells of now.
+    fn follow(&mut self, card: &Card) {
+        let is_other = self.last != card.path;
+        self.others |= is_other || card.actors > 1;
+        // A branch may have been repaired and gone down again in the meantime.
+        if is_other || begins_elsewhere(self.kind) {
+            card.path.clone_into(&mut self.last);
+            self.since = card.since.unwrap_or(self.since);
+        }
     }
 }
 
@@ -142,15 +160,18 @@ pub(super) fn say(system: &str, view: &View, line: &Line<'_>) {
                 "{whom}{others} {problem}. {says}"
             );
         }
-        Line::Over { kind, path, after, has_ended } => {
+        Line::Over { kind, path, after, has_ended, others } => {
             let (whom, after) = (whom(*kind, path), Span(*after));
+            // There is one runtime, and the actors of a deadlock are free together.
+            let is_last = *others && !matches!(kind, Kind::ShortOfThreads | Kind::Deadlock);
+            let others = if is_last { " (the last of those like it)" } else { "" };
             let end = if *has_ended {
                 format!("was ended by a failure, after it had been {} for {after}", state(*kind))
             } else {
                 format!("{}, after {after}", end(*kind))
             };
             let kind = kind.word();
-            info!(target: TARGET, actor = %Full(system, path), kind, not_well, down, who, "{whom} {end}");
+            info!(target: TARGET, actor = %Full(system, path), kind, not_well, down, who, "{whom}{others} {end}");
         }
     };
     _ = catch_unwind(AssertUnwindSafe(say));

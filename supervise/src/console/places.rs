@@ -9,7 +9,7 @@ use std::time::Duration;
 use supervise_core::Outcome;
 
 use super::cards::{Card, Kind, Moment, text_of};
-use super::failing::{CALM, LOOP, QUICKLY};
+use super::failing::{CALM, LOOP, QUICKLY, patience};
 use super::sight::{Decision, Time};
 use super::words::{Count, Span, code, outcome, short_type};
 
@@ -18,9 +18,6 @@ const MOST: usize = 256;
 /// How many of them stay until they are calm. The others are those that failed last. So a loop is found even if more places fail in turn
 /// than are remembered.
 const STAY: usize = MOST / 2;
-/// A loop is over when this many times the last gap has passed without another failure. From one attempt to the next, a backoff at most doubles
-/// the gap.
-const PATIENCE: u32 = 3;
 /// What the subjects of cards about places begin with.
 const PLACE: &str = "place ";
 
@@ -49,7 +46,7 @@ impl Place {
 
     fn is_calm(&self, now: Time) -> bool {
         // Without a loop, only the failures within this time may begin one.
-        let lasts = self.looping.map_or(QUICKLY, |_| self.gap.saturating_mul(PATIENCE).clamp(QUICKLY, CALM));
+        let lasts = self.looping.map_or(QUICKLY, |_| patience(self.gap));
         now.saturating_sub(self.last) > lasts
     }
 

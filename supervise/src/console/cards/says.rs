@@ -224,7 +224,7 @@ fn near_limit(budget: Budget, sight: &Sight<'_>, known: &Known<'_>) -> String {
         );
     }
     if budget.used == 0 {
-        return format!("{used_up}: the count has just started anew.");
+        return format!("{used_up} now.");
     }
     let fails = budget.takes == Takes::Supervisor;
     if known.failing.is_some_and(|failing| !failing.may_reach(budget, sight)) {

@@ -325,3 +325,29 @@ fn con_12_near_the_limit_of_a_rule_is_not_near_that_of_the_strategy() {
     failed(&mut collector, 1_900, restarts((2, 3)));
     assert_eq!(seen(&mut collector, 1_901, budget(2, 3, 3_600, 3_601, None)), [Kind::NearLimit]);
 }
+
+/// CON-12: a count that started anew minutes ago has not just done so.
+#[test]
+fn con_12_a_loop_whose_restarts_count_no_longer_says_so() {
+    let mut collector = Collector::default();
+    let slow = Outcome::Restarting { children: 1, delay: Some(secs(300)) };
+    failed(&mut collector, 400, Decision { attempt: 7, ..decision("/user/smtp", 7, slow) });
+    let budget = Budget {
+        used: 0,
+        of: 5,
+        within: Some(secs(60)),
+        counts: Counts::Own,
+        takes: Takes::Nobody,
+        rule: None,
+        anew_at: None,
+        slides: false,
+    };
+    let (attempt, due) = (7, Some(secs(700)));
+    let waits = Sight { state: NodeState::Failed, attempt, due, budget: Some(budget), ..at(2, "smtp", 7) };
+    let view = look(&mut collector, 600, &[waits]);
+    let said = view.cards[0].tell(view.now);
+    assert!(
+        said.ends_with("in a row. 0 of 5 restarts in 1 min used now. The next try comes in 1 min 40 s."),
+        "{said}"
+    );
+}

@@ -344,3 +344,108 @@ fn con_13_places_that_fail_every_few_minutes_do_not_hide_a_loop() {
     let found: Vec<_> = view.cards.iter().map(|card| (card.kind, card.actors, card.at_least)).collect();
     assert_eq!(found, [(Kind::RestartLoop, 128, true)]);
 }
+
+/// An outage: the actor waits 30 s, tries for 10 s, and fails. Returns how it is at this time, after it has failed if it fails now.
+fn in_outage(collector: &mut Collector, second: u64, last: u64, tries: NodeState) -> Sight<'static> {
+    let failed_at = (second / 40 * 40).min(last);
+    let attempt = u32::try_from(failed_at / 40 + 1).expect("few");
+    if second == failed_at {
+        let outcome = Outcome::Restarting { children: 1, delay: Some(secs(30)) };
+        failed(collector, second, Decision { attempt, ..decision("/user/gateway", 7, outcome) });
+    }
+    let due = failed_at + 30;
+    let waits = second < due;
+    let state = match second {
+        _ if waits => NodeState::Failed,
+        _ if second < last => tries,
+        _ => NodeState::Running,
+    };
+    Sight { state, attempt, due: waits.then(|| secs(due)), ..at(2, "gateway", 7) }
+}
+
+/// CON-13: a loop goes on during each try, and is over when a try lasts. Rules 22.3 and 22.10.
+#[cfg(feature = "tracing")]
+#[test]
+fn con_13_an_outage_with_a_backoff_is_one_loop() {
+    use super::super::super::lines::{Line, Lines};
+    for tries in [NodeState::Starting, NodeState::Running] {
+        let (mut collector, mut lines) = (Collector::default(), Lines::default());
+        let (mut begun, mut over) = (0, Vec::new());
+        for second in (0..1_300).step_by(5) {
+            let gateway = in_outage(&mut collector, second, 600, tries);
+            let view = look(&mut collector, second, &[gateway]);
+            let is_loop = kinds(&view) == [(Kind::RestartLoop, "/user/gateway")];
+            assert_eq!(is_loop, (80..=690).contains(&second), "{second} {tries}: {:?}", view.cards);
+            for line in lines.after(&view) {
+                match line {
+                    Line::Is { kind: Kind::RestartLoop, again, .. } => begun += usize::from(!again),
+                    Line::Over { kind: Kind::RestartLoop, after, .. } => over.push((second, after)),
+                    _ => {}
+                }
+            }
+        }
+        assert_eq!((begun, over), (1, vec![(695, secs(695))]), "{tries}");
+    }
+}
+
+/// CON-13: a start that hangs is slow, however often the actor has failed before. Rule 22.3.
+#[test]
+fn con_13_a_start_that_hangs_after_a_loop_is_slow() {
+    for began in [630, 5_000] {
+        let mut collector = Collector::default();
+        for second in (0..=635).step_by(5) {
+            let gateway = in_outage(&mut collector, second, 600, NodeState::Starting);
+            look(&mut collector, second, &[gateway]);
+        }
+        let starts = [Sight { state: NodeState::Starting, attempt: 16, ..at(2, "gateway", 7) }];
+        look(&mut collector, began + 5, &starts);
+        let view = look(&mut collector, began + 70, &starts);
+        assert_eq!(kinds(&view), [(Kind::SlowStart, "/user/gateway")], "{began}");
+    }
+}
+
+/// CON-13: an actor that fails every 25 s is in one loop, until it is calm. Rules 22.3 and 22.10.
+#[cfg(feature = "tracing")]
+#[test]
+fn con_13_a_loop_does_not_come_and_go_between_two_failures() {
+    use super::super::super::lines::{Line, Lines};
+    let (mut collector, mut lines) = (Collector::default(), Lines::default());
+    let (mut begun, mut over) = (0, Vec::new());
+    for second in 0..900 {
+        if second % 25 == 0 && second <= 300 {
+            failed(&mut collector, second, decision("/user/gateway", 7, restarting()));
+        }
+        let view = look(&mut collector, second, &[at(2, "gateway", 7)]);
+        assert_eq!(view.cards.len(), usize::from((50..=375).contains(&second)), "{second}");
+        for line in lines.after(&view) {
+            match line {
+                Line::Is { again, .. } => begun += usize::from(!again),
+                Line::Over { after, .. } => over.push((second, after)),
+            }
+        }
+    }
+    assert_eq!((begun, over), (1, vec![(376, secs(376))]));
+}
+
+/// The last line of a card names the actor that had the problem last, and since when. Rule 22.10.
+#[cfg(feature = "tracing")]
+#[test]
+fn con_13_the_last_line_names_the_one_that_was_in_the_loop_last() {
+    use super::super::super::lines::{Line, Lines};
+    let (mut collector, mut lines) = (Collector::default(), Lines::default());
+    let mut over = Vec::new();
+    for second in 1..400 {
+        for (path, fails) in [("/user/keys/1", 1..4), ("/user/keys/2", 50..200)] {
+            if fails.contains(&second) {
+                failed(&mut collector, second, decision(path, 1_000 + second, STOPPED));
+            }
+        }
+        let view = look(&mut collector, second, &[at(2, "keys", 5)]);
+        for line in lines.after(&view) {
+            if let Line::Over { path, after, others, .. } = line {
+                over.push((second, path, after, others));
+            }
+        }
+    }
+    assert_eq!(over, [(260, "/user/keys/2".to_owned(), secs(210), true)]);
+}
