@@ -181,7 +181,7 @@ async fn con_15_a_branch_that_went_down_shows_its_way_and_its_end(system: &TestS
     let text = watched(system, &mut watch, 1).await;
     has(&text, &["/user/desk/clerk failed in `stamp`: no ink; escalated at its limit, rule `_` of /user/desk"]);
     // `/user` restarts the desk: the branch is not down.
-    has(&text, &["/user/desk failed in `stamp`: no ink; restart at once"]);
+    has(&text, &["/user/desk failed in `stamp` of /user/desk/clerk: no ink; restart at once"]);
     assert!(!text.contains("Branch down"), "{text}");
     system.allow_failures();
     system.allow_dead_letters();
