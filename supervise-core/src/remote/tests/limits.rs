@@ -12,7 +12,7 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use super::super::association::{Frame, Greeting, Packet, VERSIONS};
 use super::super::memory::Network;
 use super::super::transport::NodeId;
-use super::super::wire::{Note, WireRef, bytes, encode};
+use super::super::wire::{Note, bytes, encode};
 use super::super::{JoinError, Node, NodeBuilder, RegisterError};
 use super::puppet::{MINE, Puppet, Stage};
 use super::{Plain, find, place, settle};
@@ -102,13 +102,7 @@ async fn a_peer_that_takes_back_names_that_it_never_gave_adds_nothing() {
     let (_system, node, mut puppet) = Puppet::new(|builder| builder).await;
     puppet.up().await;
     for number in 0..5_000 {
-        let actor = WireRef {
-            node: puppet.me.to_string(),
-            incarnation: 9,
-            uid: 1,
-            path: "/user/a".to_owned(),
-            actor: "Plain".to_owned(),
-        };
+        let actor = puppet.actor(1, "Plain");
         puppet.note(&Note::Named { name: format!("name {number}"), actor, is_taken: false });
     }
     settle().await;
@@ -118,13 +112,7 @@ async fn a_peer_that_takes_back_names_that_it_never_gave_adds_nothing() {
 
 /// A name, as a peer gives it.
 fn named(puppet: &Puppet, name: String, uid: u64) -> Note {
-    let actor = WireRef {
-        node: puppet.me.to_string(),
-        incarnation: 9,
-        uid,
-        path: "/user/a".to_owned(),
-        actor: "Plain".to_owned(),
-    };
+    let actor = puppet.actor(uid, "Plain");
     Note::Named { name, actor, is_taken: true }
 }
 
@@ -187,10 +175,7 @@ async fn the_contracts_of_a_peer_have_at_most_16_mib_together() {
 #[tokio::test(start_paused = true)]
 async fn a_proxy_keeps_the_beginning_of_a_long_path() {
     let (_system, node, mut puppet) = Puppet::new(|builder| builder).await;
-    puppet.up().await;
-    settle().await;
-    let link = node.0.link_of("puppet@puppet:1").unwrap();
-    let (mine, _) = link.numbers().unwrap();
+    let (link, mine) = puppet.linked(&node).await;
     let proxy = link.proxy::<Plain>(mine, 1, &format!("/user/{}", "a".repeat(1 << 20))).unwrap();
     assert_eq!(proxy.path().local().len(), 2048);
     assert!(!proxy.has_ended());
@@ -219,10 +204,7 @@ async fn settings_of_any_size_let_a_node_join() {
 #[tokio::test(start_paused = true)]
 async fn refs_that_nobody_holds_do_not_count_towards_the_limit() {
     let (_system, node, mut puppet) = Puppet::new(|builder| builder.limit(300)).await;
-    puppet.up().await;
-    settle().await;
-    let link = node.0.link_of("puppet@puppet:1").unwrap();
-    let (mine, _) = link.numbers().unwrap();
+    let (link, mine) = puppet.linked(&node).await;
     let held: Vec<_> = (0..170).map(|uid| link.proxy::<Plain>(mine, uid, "/user/a").unwrap()).collect();
     for uid in 1_000..3_000 {
         assert!(link.proxy::<Plain>(mine, uid, "/user/a").is_some(), "the ref {uid}");
@@ -247,13 +229,7 @@ async fn a_watch_beyond_the_limit_is_refused_alone_and_a_peer_that_goes_on_is_gi
     settle().await;
     let subject = u64::from(plain.core().uid);
     let watch = |puppet: &mut Puppet, watcher: u64| {
-        let wire = WireRef {
-            node: puppet.me.to_string(),
-            incarnation: 9,
-            uid: watcher,
-            path: "/user/a".to_owned(),
-            actor: String::new(),
-        };
+        let wire = puppet.actor(watcher, "");
         puppet.frames(vec![Frame::Watch { subject, watcher, body: bytes(&wire).into() }]);
     };
     // 3 are within the limit, and 12 more may be on their way.

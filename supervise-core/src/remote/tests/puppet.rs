@@ -5,10 +5,11 @@ use std::sync::{Arc, Mutex};
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use super::super::association::{Frame, Greeting, Packet, VERSIONS};
+use super::super::association::{Frame, Greeting, Number, Packet, VERSIONS};
 use super::super::inbox::Inbox;
+use super::super::link::Link;
 use super::super::transport::{BoxFuture, NodeId, Transport, TransportError};
-use super::super::wire::{Note, bytes, decode, encode};
+use super::super::wire::{Note, WireRef, bytes, decode, encode};
 use super::super::{Node, NodeBuilder};
 use super::{Plain, settle};
 use crate::actor::ActorSystem;
@@ -130,6 +131,26 @@ impl Puppet {
                 self.to = mine;
                 return self.say(&Packet::Welcome { from: Self::greeting(), yours: mine, mine: MINE });
             }
+        }
+    }
+
+    /// Begins an association. Returns the node's link, and the node's number.
+    pub(super) async fn linked(&mut self, node: &Node) -> (Arc<Link>, Number) {
+        self.up().await;
+        settle().await;
+        let link = node.0.link_of("puppet@puppet:1").unwrap();
+        let (mine, _) = link.numbers().unwrap();
+        (link, mine)
+    }
+
+    /// An actor of the peer's, as the peer writes it. Without a type, if `actor` is empty.
+    pub(super) fn actor(&self, uid: u64, actor: &str) -> WireRef {
+        WireRef {
+            node: self.me.to_string(),
+            incarnation: 9,
+            uid,
+            path: "/user/a".to_owned(),
+            actor: actor.to_owned(),
         }
     }
 

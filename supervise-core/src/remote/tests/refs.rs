@@ -53,10 +53,7 @@ async fn a_dead_ref_does_not_equal_that_of_an_actor_here() {
 #[tokio::test(start_paused = true)]
 async fn the_ref_of_an_association_that_is_over_does_not_tell_the_secret() {
     let (_system, node, mut puppet) = Puppet::new(|builder| builder).await;
-    puppet.up().await;
-    settle().await;
-    let link = node.0.link_of("puppet@puppet:1").unwrap();
-    let (mine, _) = link.numbers().unwrap();
+    let (link, mine) = puppet.linked(&node).await;
     let actor = 1_000;
     let proxy = link.proxy::<Plain>(mine, actor, "/user/a").unwrap();
     assert_eq!(node.0.write_ref(&proxy).uid, actor);
@@ -72,10 +69,7 @@ async fn the_ref_of_an_association_that_is_over_does_not_tell_the_secret() {
 async fn a_peer_cannot_end_an_actor_that_only_watches() {
     let (system, node, mut puppet) = Puppet::new(|builder| builder).await;
     let (watcher, given) = (system.spawn("watcher", || Plain).unwrap(), system.spawn("given", || Plain).unwrap());
-    puppet.up().await;
-    settle().await;
-    let link = node.0.link_of("puppet@puppet:1").unwrap();
-    let (mine, _) = link.numbers().unwrap();
+    let (link, mine) = puppet.linked(&node).await;
     watcher.tell(link.proxy::<Plain>(mine, 1_000, "/user/a").unwrap()).unwrap();
     let wire = node.0.write_ref(&given);
     settle().await;
@@ -106,10 +100,7 @@ async fn an_untrusted_peer_that_looks_for_an_actor_without_a_name_does_not_reach
 #[tokio::test(start_paused = true)]
 async fn refs_that_nobody_holds_any_more_are_forgotten_within_minutes() {
     let (_system, node, mut puppet) = Puppet::new(|builder| builder).await;
-    puppet.up().await;
-    settle().await;
-    let link = node.0.link_of("puppet@puppet:1").unwrap();
-    let (mine, _) = link.numbers().unwrap();
+    let (link, mine) = puppet.linked(&node).await;
     let mut held: Vec<_> = (0..5_000).map(|uid| link.proxy::<Plain>(mine, uid, "/user/a").unwrap()).collect();
     held.truncate(10);
     for _ in 0..150 {

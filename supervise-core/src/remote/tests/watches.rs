@@ -15,7 +15,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use super::super::association::{Frame, Input, Packet};
 use super::super::codec::{Abandon, ok};
 use super::super::memory::{Faults, Network};
-use super::super::wire::{FindAnswer, WireEnd, WireRef, bytes};
+use super::super::wire::{FindAnswer, WireEnd, bytes};
 use super::super::{FindError, Node};
 use super::puppet::{MINE, Puppet};
 use super::{Plain, settle};
@@ -215,10 +215,7 @@ impl std::error::Error for Breaks {}
 #[tokio::test(start_paused = true)]
 async fn a_watch_that_meets_the_end_of_its_association_is_told() {
     let (system, node, mut puppet) = Puppet::new(|builder| builder).await;
-    puppet.up().await;
-    settle().await;
-    let link = node.0.link_of("puppet@puppet:1").unwrap();
-    let (mine, _) = link.numbers().unwrap();
+    let (link, mine) = puppet.linked(&node).await;
     let far = link.proxy::<Plain>(mine, 1_000, "/user/a").unwrap();
     let mut watcher = Watcher::new(&system, "watcher");
     settle().await;
@@ -239,10 +236,7 @@ fn and_the_end(puppet: &mut Puppet, frame: Frame) {
 #[tokio::test(start_paused = true)]
 async fn an_end_that_arrives_right_before_the_verdict_is_told_as_it_was() {
     let (system, node, mut puppet) = Puppet::new(|builder| builder).await;
-    puppet.up().await;
-    settle().await;
-    let link = node.0.link_of("puppet@puppet:1").unwrap();
-    let (mine, _) = link.numbers().unwrap();
+    let (link, mine) = puppet.linked(&node).await;
     let far = link.proxy::<Plain>(mine, 1_000, "/user/a").unwrap();
     let mut watcher = Watcher::new(&system, "watcher");
     watcher.watch(&far);
@@ -266,13 +260,7 @@ async fn an_unwatch_that_arrives_right_before_the_verdict_leaves_no_watcher_behi
     puppet.up().await;
     settle().await;
     let (subject, watcher) = (plain.uid().into(), 5);
-    let wire = WireRef {
-        node: puppet.me.to_string(),
-        incarnation: 9,
-        uid: watcher,
-        path: "/user/a".to_owned(),
-        actor: String::new(),
-    };
+    let wire = puppet.actor(watcher, "");
     puppet.frames(vec![Frame::Watch { subject, watcher, body: bytes(&wire).into() }]);
     settle().await;
     // The node itself waits for the end of the actor that has a name.
@@ -309,10 +297,7 @@ impl Abandon for Asker {
 #[tokio::test(start_paused = true)]
 async fn an_answer_of_an_earlier_association_does_not_touch_the_asks_of_the_next() {
     let (_system, node, mut puppet) = Puppet::new(|builder| builder).await;
-    puppet.up().await;
-    settle().await;
-    let link = node.0.link_of("puppet@puppet:1").unwrap();
-    let (earlier, _) = link.numbers().unwrap();
+    let (link, earlier) = puppet.linked(&node).await;
     puppet.say(&Packet::Goodbye { to: puppet.to, from: MINE });
     puppet.again().await;
     let (mine, _) = link.numbers().unwrap();
