@@ -62,9 +62,9 @@ pub(super) struct Failing {
     rank: usize,
 }
 
-/// Keeps the last [`LOOP`] times.
-fn push(times: &mut VecDeque<Time>, now: Time) {
-    if times.len() == LOOP {
+/// Adds a time to the last ones, of which at most so many are kept.
+pub(super) fn push_last(times: &mut VecDeque<Time>, most: usize, now: Time) {
+    if times.len() == most {
         times.pop_front();
     }
     times.push_back(now);
@@ -102,9 +102,9 @@ impl Failing {
         self.is_quick = self.restarts_quickly(now);
         let goes_on = decision.attempt as usize > LOOP || self.is_quick;
         self.looping = self.looping.filter(|_| goes_on);
-        push(&mut self.recent, now);
+        push_last(&mut self.recent, LOOP, now);
         if matches!(decision.outcome, Outcome::Restarting { .. } | Outcome::AlreadyAnswered) {
-            push(&mut self.restarts, now);
+            push_last(&mut self.restarts, LOOP, now);
             let first = self.restarts.front().filter(|_| self.restarts.len() == LOOP);
             self.is_quick |= first.is_some_and(|&first| now.saturating_sub(first) <= QUICKLY);
         }

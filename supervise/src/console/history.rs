@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use supervise_core::{DeadLetterReason, During, Outcome};
 
+use super::failing::push_last;
 use super::places::Places;
 use super::sight::{Decision, GivenUp, Intervened, Loss, Time};
 
@@ -197,13 +198,6 @@ impl Losing {
 
 fn many(recent: &VecDeque<Time>, now: Time) -> bool {
     recent.len() == MANY_LOST && recent.front().is_some_and(|&first| now.saturating_sub(first) <= MINUTE)
-}
-
-fn note_recent(recent: &mut VecDeque<Time>, now: Time) {
-    if recent.len() == MANY_LOST {
-        recent.pop_front();
-    }
-    recent.push_back(now);
 }
 
 /// How many of something happened in each minute. The minutes are numbered since the system began.
@@ -443,7 +437,7 @@ impl History {
     }
 
     pub(super) fn lost(&mut self, loss: Loss, now: Time) {
-        note_recent(&mut self.recent_losses, now);
+        push_last(&mut self.recent_losses, MANY_LOST, now);
         self.lost_minutes.add(now, 1);
         let known = self.losing.iter().position(|losing| losing.recipient == loss.recipient);
         let at = known.unwrap_or_else(|| {
@@ -468,7 +462,7 @@ impl History {
         let losing = &mut self.losing[at];
         losing.letters += 1;
         (losing.last, losing.reason) = (now, loss.reason);
-        note_recent(&mut losing.recent, now);
+        push_last(&mut losing.recent, MANY_LOST, now);
         losing.count_kind(loss.message);
         if let Some(sender) = loss.sender {
             losing.count_sender(sender);

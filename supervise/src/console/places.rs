@@ -9,7 +9,7 @@ use std::time::Duration;
 use supervise_core::Outcome;
 
 use super::cards::{Card, Kind, Moment, text_of};
-use super::failing::{CALM, LOOP, QUICKLY, patience};
+use super::failing::{CALM, LOOP, QUICKLY, patience, push_last};
 use super::sight::{Decision, Time};
 use super::words::{Count, Span, code, outcome, short_type};
 
@@ -55,10 +55,7 @@ impl Place {
             *self = Self::of(decision, self.stays, now);
             return;
         }
-        if self.recent.len() == LOOP {
-            self.recent.pop_front();
-        }
-        self.recent.push_back(now);
+        push_last(&mut self.recent, LOOP, now);
         let first = self.recent.front().copied().unwrap_or(now);
         let is_quick = self.recent.len() == LOOP && now.saturating_sub(first) <= QUICKLY;
         self.looping = self.looping.or(is_quick.then_some(first));

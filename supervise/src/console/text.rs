@@ -227,7 +227,7 @@ fn who_is_ill(view: &View) -> String {
     }
 }
 
-/// What else is wrong, or may be wrong although it is not known.
+/// Which branches are down, and what may be wrong without the console knowing it.
 fn doubts(view: &View) -> Vec<String> {
     let mut doubts = Vec::new();
     match view.down {
