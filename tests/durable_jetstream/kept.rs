@@ -20,16 +20,16 @@ async fn stream(server: &Server, queue: QueueId) -> Stream {
     server.context().await.get_stream(name).await.expect("there is such a stream")
 }
 
-async fn desk_with(server: &Server, numbers: std::ops::RangeInclusive<u64>) -> Desk {
-    let mut desk = Desk::new(&server.url()).await;
+async fn desk_with(url: &str, numbers: std::ops::RangeInclusive<u64>) -> Desk {
+    let mut desk = Desk::new(url).await;
     let queue = desk.queue;
     desk.commit(numbers.map(|number| append(queue, number, None)).collect()).await.expect("the server runs");
     desk
 }
 
 /// An owner that has handled three messages. They were all that its queue had.
-async fn desk_that_has_handled_all(server: &Server) -> Desk {
-    let mut desk = desk_with(server, 1..=3).await;
+async fn desk_that_has_handled_all(url: &str) -> Desk {
+    let mut desk = desk_with(url, 1..=3).await;
     let queue = desk.queue;
     desk.commit((1..=3).map(|number| handled(queue, number)).collect()).await.expect("the server runs");
     desk
@@ -60,7 +60,7 @@ async fn next_owner(server: &Server, desk: Desk) -> (Desk, u64) {
 #[tokio::test]
 async fn a_stream_that_comes_back_from_an_older_backup_hides_none_of_its_new_messages() {
     let Some(server) = Server::start() else { return };
-    let desk = desk_that_has_handled_all(&server).await;
+    let desk = desk_that_has_handled_all(&server.url()).await;
     let queue = desk.queue;
     Box::new(desk.store).close().await.expect("the server runs");
     // The backup is from before the first message.
@@ -78,7 +78,7 @@ async fn a_stream_that_comes_back_from_an_older_backup_hides_none_of_its_new_mes
 #[tokio::test]
 async fn a_record_that_is_newer_than_its_stream_hides_no_message_of_a_fast_sender() {
     let Some(mut server) = Server::start() else { return };
-    let mut desk = desk_with(&server, 1..=1).await;
+    let mut desk = desk_with(&server.url(), 1..=1).await;
     let queue = desk.queue;
     server.save();
     claims(&mut desk.store).await.expect("it is ours");
@@ -97,7 +97,7 @@ async fn a_record_that_is_newer_than_its_stream_hides_no_message_of_a_fast_sende
 #[tokio::test]
 async fn an_owner_deletes_no_message_of_a_stream_that_has_come_back_from_an_older_backup() {
     let Some(mut server) = Server::start() else { return };
-    let mut desk = desk_with(&server, 1..=1).await;
+    let mut desk = desk_with(&server.url(), 1..=1).await;
     let queue = desk.queue;
     server.save();
     claims(&mut desk.store).await.expect("it is ours");
@@ -116,7 +116,7 @@ async fn an_owner_deletes_no_message_of_a_stream_that_has_come_back_from_an_olde
 async fn an_owner_of_messages_that_are_gone_deletes_no_others() {
     for is_restored in [false, true] {
         let Some(mut server) = Server::start() else { return };
-        let mut desk = desk_with(&server, 1..=1).await;
+        let mut desk = desk_with(&server.url(), 1..=1).await;
         let queue = desk.queue;
         server.save();
         claims(&mut desk.store).await.expect("it is ours");
@@ -140,7 +140,7 @@ async fn an_owner_of_messages_that_are_gone_deletes_no_others() {
 async fn a_record_of_members_that_is_newer_than_its_stream_hides_no_message() {
     for is_faster in [true, false] {
         let Some(mut server) = Server::start() else { return };
-        let desk = desk_with(&server, 1..=1).await;
+        let desk = desk_with(&server.url(), 1..=1).await;
         Box::new(desk.store).close().await.expect("the server runs");
         server.save();
         let (mut first, claim) = member(&server).await;
@@ -166,7 +166,7 @@ async fn a_record_of_members_that_is_newer_than_its_stream_hides_no_message() {
 #[tokio::test]
 async fn a_message_that_was_handled_before_its_turn_is_not_counted() {
     let Some(server) = Server::start() else { return };
-    let mut desk = desk_with(&server, 1..=3).await;
+    let mut desk = desk_with(&server.url(), 1..=3).await;
     let queue = desk.queue;
     desk.commit(vec![handled(queue, 3)]).await.expect("the server runs");
     assert_eq!(desk.store.queues().await.expect("the server runs")[0].waiting, 2);
@@ -180,7 +180,7 @@ async fn a_message_that_was_handled_before_its_turn_is_not_counted() {
 #[tokio::test]
 async fn nobody_is_told_of_a_handled_message_that_somebody_has_deleted() {
     let Some(server) = Server::start() else { return };
-    let mut desk = desk_with(&server, 1..=3).await;
+    let mut desk = desk_with(&server.url(), 1..=3).await;
     let queue = desk.queue;
     desk.commit(vec![handled(queue, 3)]).await.expect("the server runs");
     stream(&server, queue).await.delete_message(3).await.expect("it stays there");
@@ -198,7 +198,7 @@ async fn nobody_is_told_of_a_handled_message_that_somebody_has_deleted() {
 #[tokio::test]
 async fn whoever_lists_the_queues_causes_no_false_alarm() {
     let Some(server) = Server::start() else { return };
-    let mut desk = desk_with(&server, 1..=3).await;
+    let mut desk = desk_with(&server.url(), 1..=3).await;
     let queue = desk.queue;
     desk.commit(vec![handled(queue, 3)]).await.expect("the server runs");
     desk.commit(vec![append(queue, 4, None), handled(queue, 2)]).await.expect("the server runs");
@@ -265,7 +265,7 @@ async fn a_message_that_a_member_has_noted_before_it_died_is_not_handled_again()
 #[tokio::test]
 async fn whoever_asks_in_vain_for_its_lease_still_knows_what_it_has_handled() {
     let Some(mut server) = Server::start() else { return };
-    let mut desk = desk_with(&server, 1..=3).await;
+    let mut desk = desk_with(&server.url(), 1..=3).await;
     let queue = desk.queue;
     server.save();
     let opened = desk.store.open(&Owner::new("shop")).await.expect("the server runs");
@@ -287,7 +287,7 @@ async fn whoever_asks_in_vain_for_its_lease_still_knows_what_it_has_handled() {
 #[tokio::test]
 async fn an_owner_takes_no_message_of_a_stream_that_was_made_anew_for_one_that_it_has_handled() {
     let Some(server) = Server::start() else { return };
-    let mut desk = desk_that_has_handled_all(&server).await;
+    let mut desk = desk_that_has_handled_all(&server.url()).await;
     let queue = desk.queue;
     make_anew(&server, queue).await;
     send_from_elsewhere(&server, queue, 11..=14).await;
@@ -302,7 +302,7 @@ async fn an_owner_takes_no_message_of_a_stream_that_was_made_anew_for_one_that_i
 #[tokio::test]
 async fn a_record_of_an_earlier_stream_hides_no_message() {
     let Some(server) = Server::start() else { return };
-    let desk = desk_that_has_handled_all(&server).await;
+    let desk = desk_that_has_handled_all(&server.url()).await;
     let queue = desk.queue;
     Box::new(desk.store).close().await.expect("the server runs");
     make_anew(&server, queue).await;
@@ -319,10 +319,8 @@ async fn a_record_of_an_earlier_stream_hides_no_message_after_the_clock_was_set_
     let Some(server) = Server::start() else { return };
     let proxy = Proxy::to(server.port()).await;
     proxy.changes("\"last_ts\":\"20", "\"last_ts\":\"21");
-    let mut desk = Desk::new(&proxy.url()).await;
+    let desk = desk_that_has_handled_all(&proxy.url()).await;
     let queue = desk.queue;
-    desk.commit((1..=3).map(|number| append(queue, number, None)).collect()).await.expect("the server runs");
-    desk.commit((1..=3).map(|number| handled(queue, number)).collect()).await.expect("the server runs");
     Box::new(desk.store).close().await.expect("the server runs");
     make_anew(&server, queue).await;
     send_from_elsewhere(&server, queue, 11..=14).await;
@@ -337,10 +335,8 @@ async fn an_owner_takes_no_message_for_a_handled_one_after_the_clock_was_set_bac
     let Some(server) = Server::start() else { return };
     let proxy = Proxy::to(server.port()).await;
     proxy.changes("\"last_ts\":\"20", "\"last_ts\":\"21");
-    let mut desk = Desk::new(&proxy.url()).await;
+    let mut desk = desk_that_has_handled_all(&proxy.url()).await;
     let queue = desk.queue;
-    desk.commit((1..=3).map(|number| append(queue, number, None)).collect()).await.expect("the server runs");
-    desk.commit((1..=3).map(|number| handled(queue, number)).collect()).await.expect("the server runs");
     make_anew(&server, queue).await;
     send_from_elsewhere(&server, queue, 11..=14).await;
     proxy.changes_nothing();
