@@ -181,7 +181,7 @@ impl Open {
                 Err(error) if error.kind() == PublishErrorKind::WrongLastSequence => return Ok(None),
                 Err(error) if is_full(&error) => {
                     if !self.spend_reserve().await? {
-                        // That is no reason to open the store again.
+                        // The connection works: the store need not be opened again.
                         return Err(StoreError::new(StoreErrorKind::Refused, error.to_string()));
                     }
                 }

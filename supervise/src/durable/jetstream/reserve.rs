@@ -20,7 +20,7 @@ const SUBJECT: &str = "state.reserve";
 /// How large it is, unless the server takes smaller messages only.
 const BYTES: usize = 8 << 20;
 
-/// When there was no room for the reserve, it is filled again after this time.
+/// After how long the store tries to fill the reserve again, if the server had no room for it.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// When this process looks next whether there is a reserve, and fills it.
