@@ -19,7 +19,7 @@
 //! | `actor` | [`Actor`], [`ActorRef`], [`Context`], [`Child`], [`Props`], [`Request`], [`ActorSystem`]; `cell` performs what the protocol decides, `dispatch` gives a cell its turns, `work` is the work of an actor beside its handlers |
 //! | `shutdown_plan` | phases and tasks of a coordinated shutdown, callbacks and hooks of a system's end |
 //! | `observe` | [`Event`], [`DeadLetter`] and the log: reports of what happened |
-//! | `durable` | [`durable`]: what a message store must do, and the queues of durable mailboxes (feature `durable`) |
+//! | `durable` | what a message store must do, and the queues of durable mailboxes (feature `durable`) |
 //! | `mailbox` | two lanes, parking, closing; generic over its messages |
 //! | `failure` | [`Failure`]: what a decider sees |
 //! | `supervision` | the protocol, pure: strategies, limits, backoff, children, restarts as a state machine |
