@@ -66,9 +66,10 @@ const WORKLOADS: [Workload; 19] = [
     ours("ping-pong", 0.0, 669, 15, 15),
     // Apart from its own allocations, its share of those that grow its parent's tables.
     ours("spawn", 2.0, 5_342, 80, 20),
-    // With a subscriber to failures and dead letters, as the console is: a check of the kind more.
+    // With a subscriber to failures and dead letters, such as the console: one more check of the kind of event.
     ours("spawn, failures heard", 2.0, 5_382, 80, 20),
-    // With a subscriber to all events: those of the start and of the end, whose paths are made when they are read.
+    // With a subscriber to all events, which gets those of the start and of the end. Their paths are made when
+    // they are read.
     ours("spawn, all heard", 2.0, 6_429, 80, 20),
     raw("raw spawn and stop"),
     ours("spawn and stop", 2.0, 5_393, 80, 20),

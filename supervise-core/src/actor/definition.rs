@@ -223,9 +223,10 @@ pub trait Actor: Supervisor + Send // and each field: `Arc` for `Rc`, `Arc<dyn T
     /// Whether a handler gathers messages: [`batching`](Self::batching) says which.
     const BATCHES: bool = false;
 
-    /// What a parent of this crate does when it is drained and has handled its messages: it drains its children and then stops. Other
-    /// actors stop at once. Rules [13.10](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-13.10)
-    /// and [18.11](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-18.11).
+    /// What an actor does when it is drained and has handled its messages. A parent of this crate drains its
+    /// children and then stops; other actors stop at once. Rules
+    /// [13.10](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-13.10) and
+    /// [18.11](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-18.11).
     #[doc(hidden)]
     const AT_DRAIN: Option<fn() -> Visit> = None;
 

@@ -155,7 +155,8 @@ impl ReplySlot {
         self.ticketed().is_none_or(super::stored::Ticketed::may_begin)
     }
 
-    /// Whether the message is a batch of its own, because it is stored and a process has died with it or it has failed.
+    /// Whether the message is a batch of its own, because it is stored and has failed or a process has died while
+    /// handling it.
     #[cfg(feature = "durable")]
     pub(crate) fn is_tried_alone(&self) -> bool {
         self.ticketed().is_some_and(super::stored::Ticketed::is_tried_alone)

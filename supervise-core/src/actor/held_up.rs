@@ -1,5 +1,6 @@
-//! Finds code that waits for a suspended sibling, for one of an actor above, or for an actor below such a sibling, while the sibling in
-//! turn waits for the return of that code.
+//! Finds code that waits for an actor which, in turn, waits for that code to return. The awaited actor is a
+//! suspended sibling, a suspended sibling of an actor above, an actor below such a sibling, or an actor above that
+//! restarts or stops.
 //!
 //! ```text
 //!   reader ──send, ask──► parser       declared in this order: parser, reader
@@ -88,8 +89,8 @@ pub(crate) fn waits_in_vain(to: &Core, awaited: Awaited, waiting: &Waker) -> boo
     is_possible() && waiting.data() == POLLED.get() && is_in_vain(to, awaited)
 }
 
-/// Polls the code that `waiting` wakes once more, if it may hold others up. For an ask whose first poll does not look whether it
-/// waits in vain.
+/// Polls the code that `waiting` wakes once more, if it may hold others up. An ask whose first poll does not check
+/// whether it waits in vain calls this.
 #[cold]
 pub(crate) fn look_again(waiting: &Waker) {
     if is_possible() && waiting.data() == POLLED.get() {
@@ -110,7 +111,7 @@ pub(crate) fn poll_ask_in_vain<A>(to: &ActorRef<A>, cx: &mut TaskContext<'_>) ->
 /// Whether the code that was polled last waits in vain for `to`.
 #[cold]
 fn is_in_vain(to: &Core, awaited: Awaited) -> bool {
-    // The message of an ask may have moved on.
+    // The message of an ask may have moved to a successor of `to`.
     let successor = to.successors().and_then(|seat| seat.present());
     let to = successor.as_ref().map_or(to, |successor| successor.core());
     let below = |parent: Uid| LINE.try_with(|line| child_of(parent, &line.borrow().above)).ok().flatten();
@@ -119,16 +120,17 @@ fn is_in_vain(to: &Core, awaited: Awaited) -> bool {
             let protocol = to.protocol();
             protocol.goes_on_after(child) && (awaited == Awaited::Room || !protocol.runs_code())
         };
-        // If it had no children when it stopped itself, it handles nothing that those send which it has now. Otherwise it may begin to
-        // restart or to stop, or its hook may return, while this is noted.
+        // If `to` had no children when it stopped itself, it handles no message of the children that it has now.
+        // Otherwise it may begin to restart or to stop, or its hook may return, while this is noted.
         return waits_for_child() || !is_noted_by(to) || waits_for_child();
     }
-    // The code is that of a sibling of `later`, or of an actor below one. And `to` is `later`, or below it.
+    // Finds `later`: the actor that is `to` or above `to`, and has a sibling that runs the code or is above the
+    // actor that runs it.
     let mut later = to;
     let (parent, sibling) = loop {
         let Some(parent) = later.parent.as_ref().map(AnyActorRef::core) else { return false };
         if parent.protocol().has_asked_to_stop(later.id) {
-            // It ends, and `to` with it, whatever its siblings do.
+            // `later` ends, and `to` with it, whatever the siblings do.
             return false;
         }
         match below(parent.uid) {
@@ -148,7 +150,7 @@ fn is_in_vain(to: &Core, awaited: Awaited) -> bool {
             return false;
         }
         let protocol = to.protocol();
-        // One below is suspended after `later`, and may have a message left until then.
+        // If `to` is below `later`, it is suspended after `later`, and may handle another message before that.
         let is_suspended = to.uid == later.uid || protocol.suspensions() > 0;
         is_suspended && (awaited == Awaited::Room || !protocol.runs_code())
     };

@@ -32,7 +32,8 @@ pub trait DecidesUnasked<E: ?Sized> {}
 #[diagnostic::do_not_recommend]
 impl<P: Decides<E>, E: ?Sized> DecidesUnasked<E> for P {}
 
-/// [`Decides`], for the failure `E` of a pool. A trait of its own, so that its message says where the failure comes from.
+/// [`Decides`], for the failure `E` of a pool. It is a trait of its own, so that rustc's message says where the
+/// failure comes from.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no supervision rule for the failure `{E}` of a pool",
     label = "a pool fails with `{E}` when its permanent workers end by themselves too often, and `{Self}` does not say what happens then",
@@ -112,8 +113,9 @@ pub trait DecidesFailedStartFrom<A> {}
 #[diagnostic::do_not_recommend]
 impl<A, P: Decides<InitializationFailed>> DecidesFailedStartFrom<A> for P {}
 
-/// `P` decides every failure of the handlers and hooks of `Self`. An actor with `#[actor]` has it by its
-/// [failures](AllHandlersStandInOneImplBlock::Failures). The author of a hand-written actor writes it by hand.
+/// `P` decides every failure of the handlers and hooks of `Self`. For an actor with `#[actor]`, its
+/// [failures](AllHandlersStandInOneImplBlock::Failures) provide this impl. The author of a hand-written actor
+/// writes it by hand.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not say what it can fail with, because it has no `#[actor] impl` block",
     label = "the parent `{P}` must decide the failures of `{Self}`",
@@ -121,18 +123,21 @@ impl<A, P: Decides<InitializationFailed>> DecidesFailedStartFrom<A> for P {}
 )]
 pub trait HandlersOfOneImplBlockDecidedBy<P> {}
 
-// The failures belong to a type of the block, so that rustc reports a second block once, and by the name of the other trait.
+// The failures are an associated type that the block sets, so that rustc reports a second block once, with the
+// name of the other trait.
 impl<P, A: AllHandlersStandInOneImplBlock<Failures: EachDecidedBy<P>>> HandlersOfOneImplBlockDecidedBy<P> for A {}
 
-/// An actor has one `#[actor] impl` block, which writes this impl. rustc's error about a second block names the trait: move its handlers
-/// to the first block, and methods that are not handlers to an `impl` block without the attribute.
+/// The one `#[actor] impl` block of an actor generates this impl. rustc's error about a second block names this
+/// trait. To mend it, move the handlers of the second block to the first one, and its other methods to an `impl`
+/// block without the attribute.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not say what it can fail with, because it has no `#[actor] impl` block",
     label = "the parent must decide the failures of `{Self}`",
     note = "write `#[actor] impl {Self} {{ #[handler] fn .. }}` (the block may be empty)"
 )]
 pub trait AllHandlersStandInOneImplBlock {
-    /// [`Failures`] of a type that stands for what the handlers, hooks and watch methods of the block fail with, see [`DecidedBy`].
+    /// [`Failures`] of a type that stands for the errors of the handlers, hooks and watch methods of the block,
+    /// see [`DecidedBy`].
     type Failures;
 }
 
@@ -142,8 +147,9 @@ pub struct Failures<F>(PhantomData<F>);
 
 /// `P` decides each of the [`Failures`].
 ///
-/// It has one impl. If an actor has two blocks, rustc does not know its failures, and says so where it can show several impls. It has
-/// refused the second block already.
+/// This trait has a single impl on purpose. If an actor has two blocks, rustc has already rejected the second one,
+/// and does not know the actor's failures. It would report that too if this trait had several impls that it could
+/// list.
 pub trait EachDecidedBy<P> {}
 
 impl<P, F: DecidedBy<P>> EachDecidedBy<P> for Failures<F> {}
@@ -154,7 +160,7 @@ pub struct NoHandlerFails<A>(PhantomData<A>);
 
 impl<P, A: DeclarationDecidedBy<P>> DecidedBy<P> for NoHandlerFails<A> {}
 
-/// Stands for an error with which an actor of this crate fails by itself, and not because of a message.
+/// Stands for an error with which an actor of this crate fails on its own, not because of a message.
 #[derive(Debug)]
 pub struct FailsByItself<E>(PhantomData<E>);
 

@@ -416,7 +416,7 @@ impl<T> Slot<T> {
                 }
                 SlotState::Empty(_) => {
                     drop(state);
-                    // The first poll of an inline ask.
+                    // This is the first poll of an inline ask.
                     held_up::look_again(cx.waker());
                     new = Some(cx.waker().clone());
                 }

@@ -196,10 +196,10 @@ impl ActorSystem {
         self.core.observer.events()
     }
 
-    /// Keeps the messages to actors `A` that become dead letters from now on, at most `capacity` at a time; further ones are dropped and
-    /// [counted](LostMessages::missed). Askers get their errors all the same. Messages that go back to their sender are not kept, nor are
-    /// the stored ones of a durable mailbox, which its quarantine keeps. A second call for the same type takes over: only its receiver gets
-    /// messages from then on.
+    /// Keeps the messages to actors `A` that become dead letters from now on, at most `capacity` at a time;
+    /// further ones are dropped and [counted](LostMessages::missed). Askers still get their errors. Messages that
+    /// go back to their sender are not kept, nor are the stored ones of a durable mailbox, which its quarantine
+    /// keeps. A second call for the same type takes over: only its receiver gets messages from then on.
     /// Rule [10.10](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-10.10).
     ///
     /// # Panics

@@ -383,7 +383,7 @@ impl Inbox {
         }
     }
 
-    /// Whether something has arrived of which the writer is told.
+    /// Whether something has arrived that the writer must hear of.
     pub(super) fn has_news(&self) -> bool {
         let state = self.state();
         state.inputs.len() > state.quiet

@@ -47,7 +47,7 @@ pub struct Queue {
     held: Option<Seq>,
     /// A control follows this message. Nothing later is pushed before the control.
     barrier: Option<Seq>,
-    /// The owner has nothing to do: what is open is set aside, or gathered for a batch.
+    /// The owner has nothing to do: it has set the open messages aside, or gathers them for a batch.
     is_dry: bool,
     /// No message is pushed any more.
     released: bool,
@@ -208,7 +208,8 @@ impl Queue {
         self.room().map(|messages| Wanted { after, messages })
     }
 
-    /// The room for messages. `None` below half a window, when a page is not worth a call, unless the owner has nothing to do.
+    /// The room for messages. `None` if it is less than half a window, because so small a page is not worth a
+    /// call. If the owner has nothing to do, any room counts.
     fn room(&self) -> Option<usize> {
         let room = self.window.saturating_sub(self.in_hand());
         let least = if self.is_dry { 1 } else { (self.window / 2).max(1) };
@@ -226,7 +227,7 @@ impl Queue {
         self.is_dry
     }
 
-    /// The owner has begun a message. What is in its lane is enough again.
+    /// The owner has begun a message, so it has something to do again.
     pub fn begins(&mut self) {
         self.is_dry = false;
     }

@@ -70,8 +70,8 @@ impl Ticket {
         self.crashes > 0
     }
 
-    /// Whether the message is a batch of its own: a process has died with it, or it has failed, perhaps because of another one of its
-    /// batch.
+    /// Whether the message is a batch of its own: a process has died while handling it, or it has failed, perhaps
+    /// because of another message of its batch.
     pub(crate) fn is_tried_alone(&self) -> bool {
         self.is_suspect() || self.attempts() > 0
     }
@@ -200,9 +200,10 @@ impl Delivery {
         self.attempt
     }
 
-    /// Whether the message may have been begun by a process that died: it was under way when a process died, or it waited when
-    /// the machine stopped or an owner on a NATS server died. If this is `false` and the [attempt](Self::attempt) is 1, nobody has begun it
-    /// before, except that an actor with a stash may have handled it out of turn, and that a message that was retried from quarantine begins anew.
+    /// Whether the message may have been begun by a process that died: it was under way when a process died, or it
+    /// waited when the machine stopped or an owner on a NATS server died. If this is `false` and the
+    /// [attempt](Self::attempt) is 1, nobody has begun it before, with two exceptions: an actor with a stash may
+    /// have handled it out of turn, and a message that was retried from quarantine begins anew.
     /// Rule [27.6](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.6).
     pub fn after_crash(&self) -> bool {
         self.after_crash

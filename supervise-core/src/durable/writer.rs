@@ -317,8 +317,8 @@ impl Writer {
         self.hungry.insert(outlet);
     }
 
-    /// The suspect of this queue may be tried. If its owner has no room now, the next queue has its turn, and this one waits again when it has
-    /// room.
+    /// Lets the owner of this queue try its suspect. If the owner has no room now, the next queue has its turn,
+    /// and this queue waits for another turn when its owner has room.
     fn let_in(&mut self, outlet: u64) {
         let mut next = Some(outlet);
         while let Some(outlet) = next.take() {

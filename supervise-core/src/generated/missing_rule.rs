@@ -1,5 +1,6 @@
-//! How rustc prints the rules that a table lacks. A module of its own at the root of the crate: rustc prints the whole path of what is in
-//! hidden modules only, and `use supervise::*` must not bring such a short name into scope.
+//! How rustc prints the rules that a table lacks. This is a module of its own at the root of the crate, because
+//! rustc prints the whole path of an item that only hidden modules contain, and `use supervise::*` must not bring
+//! such a short name into scope.
 
 /// An error as the rules for its type match it. If they leave a variant out, rustc says that `on(&DbError::Gone)` is not covered, and quotes
 /// the line below with its comment. rustc prints the name of a struct in a pattern without its path.

@@ -301,8 +301,9 @@ pub fn error_as<E: ErrorOfARule>(failure: &Failure) -> Option<&E> {
     failure.downcast_ref()
 }
 
-/// [`error_as`], for one of several enums in the table of `P`. If two of them are one enum in two spellings, rustc has reported that, and does
-/// not know here which impl of [`Decides`] holds: then it does not report the variants without a rule.
+/// [`error_as`], for one of several enums in the table of `P`. If two of them are the same enum in two spellings,
+/// rustc has already reported that. It then does not know which impl of [`Decides`] applies here, and does not
+/// report the variants without a rule.
 pub fn error_of<P: Decides<E>, E: ErrorValue>(failure: &Failure) -> Option<&E> {
     error_as(failure)
 }

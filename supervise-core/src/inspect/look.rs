@@ -340,7 +340,7 @@ mod tests {
         system.terminate().await;
     }
 
-    /// CON-03: however many children there are, their parent is locked for the time to read a slice of them.
+    /// CON-03: however many children there are, their parent is locked only while one slice of them is read.
     #[tokio::test]
     async fn con_03_no_slice_is_longer_than_another() {
         let system = ActorSystem::new("slices");

@@ -286,7 +286,7 @@ impl<K: ChildKey, C: Actor> AnySeat for Seat<K, C> {
             successor.stop_when_drained();
         }
         senders.wake();
-        // Code that waits for an answer of this occupant waits for its successor now.
+        // Code that waited for an answer of this occupant now waits for its successor.
         child.core().wake_waiting();
         for control in others {
             lose(&child, Entry::Control(control));

@@ -59,8 +59,8 @@ pub(super) fn is_on_for(note: &Note<Failure>) -> bool {
     }
 }
 
-/// `text` is that of the failure, for a decision, or the name of what was dropped at the stop timeout. `quietly`: too many like it have
-/// a line already.
+/// `text` is the text of the failure if the note is a decision, or the name of the handler or hook that was
+/// dropped at the stop timeout. `quietly`: too many notes like this one already have a line.
 pub(super) fn note(about: &About<'_>, note: &Note<Failure>, text: &str, quietly: bool) {
     let actor = &about.actor;
     let child = about.child.as_ref().map(tracing::field::display);

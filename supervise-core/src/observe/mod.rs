@@ -419,7 +419,7 @@ impl Observer {
         }
     }
 
-    /// Reports what happened to another node. `line`: how the log reports it.
+    /// Reports what happened to another node. `line` says how the log reports it.
     #[cfg(feature = "remote")]
     pub(crate) fn node(&self, event: Event, line: Option<Line>) {
         if let Some(line) = line {

@@ -1,4 +1,4 @@
-//! Counts the lines about other nodes: one that comes and goes, or is refused, could write very many.
+//! Counts the lines about other nodes: a node that comes and goes, or is refused, could cause very many of them.
 //!
 //! Rule 26.13.
 
@@ -22,7 +22,7 @@ impl Default for NodeLines {
 }
 
 impl NodeLines {
-    /// Counts one at `now`. `None` if the event is not about another node.
+    /// Counts the event's line at `now`. `None` if the event is not about another node.
     pub(crate) fn count(&mut self, event: &Event, now: Time) -> Option<Line> {
         let lines = match event {
             Event::NodeUp { .. } => &mut self.up,

@@ -1,4 +1,4 @@
-//! The choice of the lines that the log gets, if many are alike: the first few in a window, and the number of the others.
+//! Limits similar lines of the log: it writes the first few in a window, and counts the others.
 //!
 //! Rules 10.4, 10.9 and 26.13.
 

@@ -464,7 +464,7 @@ impl<C: Actor> BackoffSupervisor<C> {
             // If its child ended because of a failure, this failure is also the reason of its own end
             // (rule 8.8).
             if let Some(failure) = reason.failure() {
-                // After its final message nobody wants another child.
+                // After the final message, the supervisor need not replace its child.
                 if !self.is_final {
                     observe::child_is_given_up(&ctx.path(), failure);
                     gave_up(ctx, failure);

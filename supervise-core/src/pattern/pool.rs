@@ -111,8 +111,9 @@ impl<C: Actor> Pool<C> {
         PoolProps::new(size, Template::new(template), Routing::RoundRobin)
     }
 
-    /// Makes a pool in which each message goes to the worker with the fewest messages. The message that a
-    /// worker is handling counts. A worker that waits for its restart gets a message only if all workers do.
+    /// Makes a pool in which each message goes to the worker with the fewest messages. The message that a worker
+    /// is handling counts too. A worker that waits for its restart gets a message only if all workers wait for
+    /// theirs.
     ///
     /// `template` makes every instance of every worker.
     ///

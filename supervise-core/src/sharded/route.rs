@@ -25,7 +25,7 @@ use crate::pattern::{Sealed, StandIn, StandInRef, pass_on};
 use crate::remote::RemoteActor;
 use crate::supervision::HowEnded;
 
-/// How long a route waits before it watches a keeper again that could not be watched.
+/// If a keeper could not be watched, how long a route waits before it tries again.
 const AGAIN: Duration = Duration::from_millis(50);
 
 /// Takes the messages for the actor of one key, and passes them on to the key's home.
@@ -97,9 +97,10 @@ pub(super) async fn release<K: ShardKey, A: RemoteActor>(region: &Region<K, A>, 
     let _place = region.releases.acquire().await;
     // The other node may have let all keys go while this waited for its place.
     if !other.is_settled() && Keeper::release(&other.keeper, key.clone()).await.is_err() {
-        // It has not let the key go; it will have once its keeper has ended.
+        // The other node has not confirmed that it let the key go. Once its keeper has ended, it has let all keys
+        // go.
         while region.system.ended(&other.keeper).await == HowEnded::TooManyWatches {
-            // It lives. There may be room for the watch later.
+            // The keeper lives, but too many watches were under way. There may be room for this one later.
             tokio::time::sleep(AGAIN).await;
         }
     }

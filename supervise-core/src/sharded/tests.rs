@@ -1,5 +1,6 @@
-//! What no test from outside brings about: names are given right after the keeper was spawned, and on another thread the keeper may be
-//! anywhere in its start by then; and a keeper that lives and has not let a key go cannot be watched.
+//! Cases that no test from outside can bring about. In one, a node gives names right after it has spawned its
+//! keeper, which may be anywhere in its start on another thread. In the other, a node cannot watch a keeper that
+//! lives and has not let a key go.
 //!
 //! Rules 28.3 and 28.6.
 

@@ -173,7 +173,8 @@ impl Deliveries {
         while self.due.front().is_some_and(|tried| !tried.ticket.may_begin()) {
             self.due.pop_front().into_iter().for_each(Tried::tell_asker);
         }
-        // If a batch has failed, the store must know the failure of each message before it knows that the first is tried again.
+        // If a batch has failed, the failure of each of its messages must be stored before the first of them is
+        // tried again.
         if !self.due.front()?.ticket.is_settled() {
             return Some(Due::NotYet);
         }
@@ -191,8 +192,8 @@ impl Deliveries {
         }
     }
 
-    /// The actor has ended. A message whose attempts are used up goes into quarantine, and the others back into their
-    /// queue. Those that have failed together are still to be tried alone.
+    /// The actor has ended. Messages whose attempts are used up go into quarantine, and the others go back into
+    /// their queue. Messages that failed together go back too, because each of them must still be tried alone.
     pub(super) fn close(&mut self) {
         let have_failed_together = self.has_failed && self.failed_together;
         for tried in self.current.drain(..) {

@@ -259,8 +259,8 @@ impl Core {
         self.rare_so_far().map_or_else(Vec::new, |rare| rare.waits.whom())
     }
 
-    /// Wakes this code when it may wait in vain. Returns whether it will: an actor that had no children when it stopped itself handles no
-    /// message after that.
+    /// Wakes this code when it may wait in vain. Returns `false` if nothing will wake it: the actor had no
+    /// children when it stopped itself, and handles no message after that.
     pub(crate) fn note_waiting(&self, code: Weak<dyn AnyCell>) -> bool {
         let Some(rare) = self.rare() else { return false };
         rare.waiting.note(code);

@@ -133,10 +133,11 @@ impl<M> std::error::Error for SendError<M> {}
 #[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum AskError {
-    /// The message made the actor fail. Or another message did, while the actor held the asker's reply slot (rules
+    /// The message made the actor fail, or another message did while the actor held the asker's reply slot (rules
     /// [19.3](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-19.3),
-    /// [19.4](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-19.4)) or handled both in one
-    /// batch (rule [23.2](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-23.2)).
+    /// [19.4](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-19.4)) or handled
+    /// both in one batch (rule
+    /// [23.2](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-23.2)).
     /// [`Failure::during`] says in which handler it failed.
     #[error("the actor failed: {0}")]
     Failed(#[source] Failure),

@@ -83,7 +83,7 @@ impl<A: Actor> Recipient for Way<A> {
             Some(copy) => copy.message,
             None => decoded::<A>(&ticket).map_err(Undelivered::Undecodable)?,
         };
-        // If it has failed in a batch, it may not have been tried alone yet.
+        // A message that failed in a batch may be tried alone once more.
         let alone = u32::from(A::BATCHES && A::batching(&message).is_some());
         if ticket.attempts() > retries::<A>(&message).saturating_add(alone) {
             drop_contained(message);

@@ -19,7 +19,8 @@ pub(super) enum Then {
     Appended(HandedOver),
     Charged {
         outlet: u64,
-        /// The owner waits for it. Otherwise the death of an earlier process was charged.
+        /// Whether the owner waits for this charge. It does not if the charge is for the death of an earlier
+        /// process.
         is_owed: bool,
     },
     Quarantined {

@@ -11,8 +11,9 @@ use super::{Failure, Fate, MessageId, PAGE_BYTES, StoreError, StoreErrorKind, Wr
 use crate::durable::store::Change;
 
 impl Writer {
-    /// Reads the pages that are wanted, one of each queue at a time, and lets controls take their places. If something arrives meanwhile, the
-    /// rest is read after it: an actor that is as fast as the store wants pages for as long as it has messages.
+    /// Reads the pages that are wanted, one of each queue at a time, and lets controls take their places. If
+    /// something arrives meanwhile, the writer handles that first: an actor that is as fast as the store wants
+    /// pages for as long as it has messages.
     pub(super) async fn feed(&mut self) {
         while !self.hungry.is_empty() {
             for outlet in std::mem::take(&mut self.hungry) {

@@ -14,7 +14,7 @@ use super::{AcceptError, GROUP, News, StoreError, StoreErrorKind, Writer, orders
 /// How long the writer waits before it opens a failed store again, at first and at most.
 const AGAIN: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
 
-/// How often a failed store is opened again because of claims that fail.
+/// How often the writer opens a failed store again because claims fail.
 const ATTEMPTS: u32 = 5;
 
 impl Writer {
@@ -23,8 +23,9 @@ impl Writer {
         self.open_until_it_works(None).await;
     }
 
-    /// The store has failed. Opens it again, and claims the queues again. If a claim fails as the store did, everything begins anew: this process
-    /// still owns the queue, and would otherwise lose it and read it from the start. A queue whose claim goes on failing does not hold up the others.
+    /// The store has failed. Opens it again, and claims the queues again. If a claim also fails because of the
+    /// store, this repeats both steps: the process still owns the queue, and would otherwise lose it and read it
+    /// from the start. After some attempts, a queue whose claim keeps failing does not hold up the others.
     pub(super) async fn outage(&mut self, text: String) {
         let mut failed = Some(text);
         let mut attempts = 0;

@@ -19,7 +19,7 @@ impl Writer {
         }
         let rows = match self.rows().await {
             Ok(rows) => rows,
-            // It looks again when the store is open again.
+            // The writer looks again when the store is open again.
             Err(error) if error.kind == StoreErrorKind::Broken => return self.outage(error.to_string()).await,
             Err(_) => Vec::new(),
         };

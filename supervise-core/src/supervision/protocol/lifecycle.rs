@@ -321,7 +321,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         {
             effects.push(Effect::Enqueue(subject.clone()));
             if how == HowEnded::TooManyWatches {
-                // The refusal may be that of an earlier watch, and the subject may know a later one.
+                // The refusal may be about an earlier watch, and the subject may know of a later one.
                 effects.push(Effect::Unwatch(subject.clone()));
             }
         }

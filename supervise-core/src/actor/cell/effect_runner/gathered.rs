@@ -102,7 +102,8 @@ impl<A: Actor> EffectRunner<A> {
         }
         let count = gathered.messages.len();
         let is_full = count >= how.size.get().min(gathered.room);
-        // Stored messages come only while the window has room, which those that are set aside take up too.
+        // Stored messages arrive only while the window has room, and messages that are set aside take up room in
+        // it too.
         #[cfg(feature = "durable")]
         let is_full = is_full || A::DURABLE.is_some_and(|mailbox| count + stashed >= mailbox.window);
         self.handled += 1;

@@ -110,7 +110,7 @@ impl Core {
                 // The parent keeps the count. This cell's lock is not held while the parent's is taken.
                 about.attempt = parent.core().protocol().failures_in_row(self.id);
             }
-            // The handler or hook that it entered last.
+            // The handler or hook that the actor entered last.
             let dropped = matches!(note, Note::Aborted).then(|| cell.vitals().entered);
             let dropped = dropped.and_then(|entered| During::numbered(entered, self.description().handlers()));
             observer.log(&about, &note, dropped.map_or("", During::name));

@@ -479,7 +479,7 @@ pub(super) fn admit<A: Actor>(
             return ControlFlow::Break(Interrupt::Unwanted(message));
         }
         Err(payload) => {
-            // The messages that are gathered were before it, so it fails after them.
+            // The gathered messages came before this one, so this one fails after them.
             #[cfg(feature = "durable")]
             if const { A::BATCHES && A::DURABLE.is_some() } && effects.gathers() > 0 && A::is_stored(&message) {
                 #[cfg(feature = "spans")]
@@ -491,7 +491,7 @@ pub(super) fn admit<A: Actor>(
             #[cfg(feature = "spans")]
             effects.forget_origin();
             effects.times_no_more();
-            // The failure is charged to the message, as one of its handler is.
+            // The failure is charged to the message, as a failure of its handler would be.
             #[cfg(feature = "durable")]
             if const { A::DURABLE.is_some() } {
                 super::begin(ctx, effects, &mut message);

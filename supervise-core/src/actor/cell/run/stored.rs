@@ -60,7 +60,8 @@ impl<A: Actor> Runner<A> {
         Some(self.admit_again(message, ticket, asker))
     }
 
-    /// Puts a message that does not fit into the stash into quarantine, if it is stored. Returns it otherwise.
+    /// Quarantines a stored message that does not fit into the stash. Returns the message if it is not a stored
+    /// one.
     #[cold]
     pub(super) fn confine(&mut self, mut message: A::Message, failure: &Failure) -> Option<A::Message> {
         if A::DURABLE.is_none() {
