@@ -71,8 +71,8 @@ pub(crate) fn closest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     closest
 }
 
-/// Another framework's word that the misspelled `word` resembles more than the known word `close`, and the known word for it, if that is
-/// another one.
+/// If the misspelled `word` resembles a word of another framework more than the known word `close`: that
+/// framework's word, and the known word for it. `None` if that known word is `close`.
 pub(crate) fn misspelled_elsewhere<'a>(
     word: &str,
     close: &str,

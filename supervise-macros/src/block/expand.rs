@@ -62,7 +62,7 @@ fn one_block(block: &Block) -> TokenStream {
     }
 }
 
-/// Asks for the bounds of type parameters that may not be `Send`.
+/// Makes rustc require `Send` bounds for type parameters that may lack them.
 fn bounds(block: &Block) -> Option<TokenStream> {
     let Block { krate, actor, unsure, .. } = block;
     let here = Span::mixed_site().located_at(unsure.first()?.span());

@@ -193,8 +193,8 @@ pub(crate) struct Stash {
 }
 
 impl Block {
-    /// The generics with what an actor must be. Impls that need it require it, so that rustc reports parameters whose bounds do not
-    /// suffice only where `bounds` asks for it.
+    /// The generics with the bounds that an actor must satisfy. Impls that need these bounds state them, so that
+    /// rustc reports insufficient bounds of type parameters only at the code that `bounds` generates.
     pub(crate) fn sendable(&self) -> Generics {
         let mut generics = self.generics.clone();
         let actor = &self.actor;

@@ -269,7 +269,7 @@ fn mentions(tokens: TokenStream, word: &str) -> bool {
     })
 }
 
-/// The one of two attributes that has no condition, and the condition of the other one.
+/// If exactly one of two attributes has a condition: the attribute without one, and the condition of the other.
 fn always_and_under<'g>(first: &'g Given, second: &'g Given) -> Option<(&'g Given, String)> {
     let (always, cfg) = match (&first.cfg, &second.cfg) {
         (None, Some(cfg)) => (first, cfg),

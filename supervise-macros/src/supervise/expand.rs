@@ -286,13 +286,13 @@ fn errors_of(table: &Table, key: &TokenStream, krate: &Path) -> TokenStream {
     let whole = |(_, rule): &(u16, &Rule)| matches!(rule.pattern, Pattern::Type(_)) && rule.guard.is_none();
     let mut rest = TokenStream::new();
     if rules.iter().any(whole) {
-        // It covers the variants.
+        // That rule covers all variants.
     } else if table.decides_all() {
         rest = quote_spanned!(mixed=> _ => {});
     } else {
         // rustc reports the variants without a rule. This arm keeps it from suggesting a placeholder arm for them.
         rest = quote_spanned!(mixed=> _ if false => {});
-        // Another key may be the same type in another spelling, and have the rules for these variants.
+        // Another key may be the same type in another spelling, and its rules may cover these variants.
         if rules.len() < table.rules.iter().filter(|rule| rule.pattern.key().is_some()).count() {
             view = quote_spanned!(first=> #at::__private::error_of::<Self, #key>);
         }

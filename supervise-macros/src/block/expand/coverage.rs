@@ -9,8 +9,9 @@ use crate::generics::{derivation, require, with_parameter};
 use crate::supervise::model::distinct;
 use crate::{attributes, spans};
 
-/// A type for what the actor can fail with, which is that of the trait `AllHandlersStandInOneImplBlock`. rustc's error about a second block in
-/// another module names that trait, so its name is the explanation.
+/// Defines the type that stands for the errors with which the actor can fail, as `Failures` of the trait
+/// `AllHandlersStandInOneImplBlock`. rustc's error about a second block in another module names that trait, so the
+/// trait's name explains the error.
 pub(super) fn failures(block: &Block) -> TokenStream {
     let Block { krate, name, actor, generics, .. } = block;
     let mixed = Span::mixed_site();

@@ -185,7 +185,7 @@ struct Calls<'a> {
     parameter: &'a str,
     /// What to pass to the last call in place of its arguments.
     arguments: Option<TokenStream>,
-    /// Whether an argument was left out, which may be the only one to use a variable.
+    /// Whether an argument was left out. It may have been the only use of a variable.
     lost: bool,
     /// Whether rustc would report the borrow of `self` once more.
     is_dead: bool,
@@ -309,7 +309,7 @@ impl Calls<'_> {
         }
     }
 
-    /// A closure in place of the message that stands at this place of the arguments.
+    /// Reports a closure if the argument at `place` must be a message.
     fn refuse_closure(&mut self, context: &str, name: &str, place: usize, arguments: &Group) {
         let mut all = split(arguments.stream(), ',');
         let Some(given) = all.get(place).filter(|given| is_closure(given)) else { return };

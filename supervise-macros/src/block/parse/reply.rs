@@ -24,7 +24,7 @@ pub(super) fn check(handler: &mut Handler, generics: &Generics, errors: &mut Err
              `-> Reply<{reply}>` and return `Reply(value)`; if the actor's parent should decide about its error, write `-> Result<.., ..>`"
         )
     } else if !is_called("JoinHandle", ty) && holds_result(ty) {
-        // rustc says about a future that the handler should await it.
+        // For a future, rustc says that the handler should await it.
         let around = match turned_inside_out(ty) {
             Some(around) => format!("write `-> {around}`, without the inner `Result`"),
             None => "put a `Result` around the whole".to_owned(),
@@ -51,10 +51,12 @@ fn depends_on_parameter(ty: &Type, generics: &Generics) -> bool {
     !has_arguments && first.is_some_and(|first| is_type_parameter(generics, &first.ident))
 }
 
-/// Types whose values hold others as they are. Of a task, for example, the result is not there yet.
+/// Types whose values contain other values that exist already. The result of a task, for example, does not exist
+/// yet.
 const HOLDERS: &[&str] = &["Arc", "BTreeMap", "Box", "HashMap", "Option", "Vec", "VecDeque"];
 
-/// `Result<Option<T>, E>` for the `ty` `Option<Result<T, E>>`. `None` if there are several `Result`s, or if one is in an unknown type.
+/// `Result<Option<T>, E>` for the `ty` `Option<Result<T, E>>`. `None` if `ty` has several `Result`s, or has one
+/// inside an unknown type.
 fn turned_inside_out(ty: &Type) -> Option<String> {
     let mut results = Vec::new();
     if !each_result(ty, &mut results) {
@@ -74,7 +76,7 @@ fn turned_inside_out(ty: &Type) -> Option<String> {
     Some(around)
 }
 
-/// Collects the `Result`s in `ty`. Returns whether each of them is in a known type.
+/// Collects the `Result`s in `ty`. Returns whether all of them are inside known types.
 fn each_result(ty: &Type, results: &mut Vec<Type>) -> bool {
     let known = match ty {
         Type::Path(_) => HOLDERS.iter().any(|holder| is_called(holder, ty)),

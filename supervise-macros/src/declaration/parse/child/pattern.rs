@@ -1,4 +1,5 @@
-//! Finds a pool or another pattern that is made for a field of another type: `#[child(|_| Pool::round_robin(4, || Worker).props())] workers: Child<Worker>`.
+//! Finds a closure that makes a pool or another pattern for a field whose type does not name it:
+//! `#[child(|_| Pool::round_robin(4, || Worker).props())] workers: Child<Worker>`.
 
 use proc_macro2::Ident;
 use syn::{Expr, ExprClosure, Type};
@@ -10,7 +11,7 @@ use crate::settings::{shortened, written};
 const MAKERS: [&str; 7] =
     ["around", "broadcasting", "by_key", "on_failure", "on_stop", "round_robin", "smallest_mailbox"];
 
-/// What is wrong with the type of a field that is a `Child<actor>`, if `make` makes a pattern.
+/// The message about a field of the type `Child<actor>`, if `make` makes a pattern.
 pub(super) fn of_another_type(make: &ExprClosure, actor: &Type) -> Option<String> {
     let (expression, is_factory) = match last(&make.body) {
         Expr::Closure(factory) => (last(&factory.body), true),
