@@ -4,9 +4,10 @@
 //! cargo run --release --example night --features console
 //! ```
 //!
-//! It prints the address of the page, and that of the same as text. `--help` lists the options. With `--operator`, it also prints the address of a page that may restart and stop actors: whoever has
-//! this address may do so. The log goes to stderr. The gateway is refused, a connection hangs with orders waiting behind it, the mail is
-//! near its limit, the audit falls behind, and the reports have stopped.
+//! It prints the address of the page, and the address of the text report. `--help` lists the options. With
+//! `--operator`, it also prints the address of a page that may restart and stop actors: whoever has this address
+//! may do so. The log goes to stderr. The gateway is refused, a connection hangs with orders waiting behind it,
+//! the mail is near its limit, the audit falls behind, and the reports have stopped.
 
 mod shop;
 

@@ -1,5 +1,5 @@
-//! What a look of the console costs, and how soon a console answers under pressure. `docs::console` has the figures. It fails if one
-//! of them exceeds its limit.
+//! Measures what a look of the console costs, and how soon a console answers under load. `docs::console` has the
+//! figures. The benchmark fails if a figure exceeds its limit.
 //!
 //! ```sh
 //! cargo bench -p supervise-actors --features console --bench looks
@@ -36,10 +36,10 @@ const ANSWERED: Duration = Duration::from_millis(100);
 const FOUND: Duration = Duration::from_millis(200);
 /// How much of a processor the console's thread may take, in thousandths: while nobody reads, and while somebody does. CON-04.
 const SHARES: [u128; 2] = [5, 20];
-/// How long that is measured, and how often at most.
+/// How long one such measurement takes, and how many there are at most.
 const WHILE: Duration = Duration::from_secs(30);
 const ATTEMPTS: usize = 3;
-/// How many actors are told something in the meantime, twenty times a second.
+/// How many actors get a message twenty times a second during the measurement.
 const BUSY: usize = 1_000;
 /// How many instructions a look may take for each actor, at most: of core, and of the console.
 const INSTRUCTIONS: [(&str, u64); 2] = [("core", 460), ("console", 1_380)];
@@ -78,7 +78,7 @@ impl Child {
 
 struct Gate(mpsc::Receiver<()>);
 
-/// Fails if a figure exceeds its limit. What the machine does besides may delay a single run, so figures of time are medians.
+/// Fails if a figure exceeds its limit. Other work of the machine may delay a single run, so times are medians.
 fn limit<T: PartialOrd + std::fmt::Debug>(what: &str, figure: &T, limit: &T) -> Result<(), Box<dyn Error>> {
     if figure > limit { Err(format!("{what}: {figure:?} exceeds the limit, {limit:?}").into()) } else { Ok(()) }
 }
@@ -157,7 +157,7 @@ async fn searches() -> Result<(), Box<dyn Error>> {
     let address = Console::of(&system).serve("127.0.0.1:0")?.local_addr().ok_or("it listens")?;
     let mut times = Vec::new();
     for part in ["gateway", "Gateway", "GATEWAY", "gatewa", "ateway", "atewa", "/user/gateway"] {
-        // Whoever types does not wait for earlier searches.
+        // A search does not wait for earlier ones.
         tokio::time::sleep(Duration::from_secs(1)).await;
         let (took, found) = read(address, &format!("/snapshot.json?search={part}"))?;
         if !found.contains("\"path\":\"/user/gateway\"") {
@@ -202,7 +202,7 @@ async fn shares() -> Result<(), Box<dyn Error>> {
             break;
         }
         let mut within = Ok(());
-        // Whatever else runs on the machine only adds to the time.
+        // Other programs on the machine can only add to the time.
         for _ in 0..ATTEMPTS {
             let before = spent().ok_or("its thread has ended")?;
             tokio::time::sleep(WHILE).await;

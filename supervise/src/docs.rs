@@ -23,8 +23,9 @@ pub mod checks {}
 pub mod reliability {}
 /// What services need, shown in programs that compile and run as tests.
 ///
-/// Each page begins with the dependencies of its programs. Until the crate is published, write `path = "../supervise/supervise"` in place of the
-/// version, where that is the path of this package in a clone of the repository.
+/// Each page begins with the dependencies of its programs. Until the crate is published, write
+/// `path = "../supervise/supervise"` in place of the version, with the path of this package in your clone of the
+/// repository.
 pub mod cookbook {
     #[doc = include_str!("../docs/cookbook/service.md")]
     pub mod service {}

@@ -41,7 +41,7 @@ pub(super) struct Mark {
     arrivals: Arrivals,
 }
 
-/// How old a message is: about the first, at most the second.
+/// How old a message is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Age {
     pub(super) about: Time,
@@ -92,11 +92,11 @@ impl Mark {
 #[derive(Debug, Clone, Default)]
 struct Arrivals(VecDeque<Arrival>);
 
-/// The messages that one look found to be new, or several looks.
+/// The messages that one look found to be new, or those of several looks together.
 #[derive(Debug, Clone, Copy)]
 struct Arrival {
-    /// The last message of those that arrived before, and the last of these, counted as `pushed` counts. They are the same if nothing waited
-    /// before these came.
+    /// The number of the last message that arrived before these, and the number of the last of these, counted as
+    /// `pushed` counts. The two are equal if nothing waited before these came.
     before: u32,
     last: u32,
     /// The look before the one that first saw these messages.
@@ -105,8 +105,9 @@ struct Arrival {
 }
 
 impl Arrival {
-    /// When one of these messages arrived. They are taken to have come evenly, so that the age of the oldest message does not jump when the last
-    /// message of one look has been taken. Nothing waited before the first messages in a mailbox, so that these may be as new as the look.
+    /// When one of these messages arrived. This assumes that they came at a steady rate, so that the age of the
+    /// oldest message does not jump when the actor takes the last message of one look. If nothing waited before
+    /// these messages, they may be as new as the look.
     fn about(&self, number: u32) -> Time {
         let all = self.last.wrapping_sub(self.before);
         let later = self.last.wrapping_sub(number);
@@ -131,8 +132,8 @@ impl Arrivals {
         }
     }
 
-    /// Joins the two arrivals that lie closest together, so that none seems to have come in a long pause before it. The age of the oldest
-    /// message stays exact.
+    /// Joins the two arrivals that are closest together, so that no message seems to have come during a long pause
+    /// before it. The age of the oldest message stays exact.
     fn join_two(&mut self) {
         let pairs = self.0.iter().zip(self.0.iter().skip(1)).enumerate().skip(1);
         let spans = pairs.map(|(at, (first, second))| (second.seen.saturating_sub(first.not_before), at));

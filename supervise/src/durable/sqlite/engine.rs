@@ -22,7 +22,7 @@ use super::statements::{Meta, Statements};
 
 /// How many bytes go into the log before it is copied into the database.
 const LOG: u64 = 4 << 20;
-/// With a full disk, the next part of a group is larger than one that wrote less than this.
+/// When the disk is full: if a part of a group wrote fewer bytes than this, the next part is larger.
 const PART: u64 = 512 << 10;
 /// What a group writes beside its messages: the pages of its tables.
 const PAGES_OF_A_GROUP: u64 = 4 * 4096;
@@ -123,9 +123,10 @@ impl Engine<'_> {
         }
     }
 
-    /// Stores changes of which none adds a message, in parts that need less room than the reserve had: some are written with the message's
-    /// body, and those of a batch that has failed may need more. If this fails in between, the whole group is stored again later, which
-    /// changes nothing about the parts that are stored already.
+    /// Stores changes that add no message, in parts that need less room than the reserve had: some changes are
+    /// written with the message's body, so all changes of a failed batch together may need more room. If a part
+    /// fails, the whole group is stored again later, which changes nothing about the parts that are already
+    /// stored.
     fn commit_in_parts(&mut self, mut changes: &[Change]) -> Result<Vec<Appended>> {
         let mut most = 1;
         while !changes.is_empty() {
@@ -135,7 +136,7 @@ impl Engine<'_> {
             self.try_commit(part)?;
             most = if self.log - before < PART { most * 2 } else { 1 };
             if !rest.is_empty() {
-                // If that is not possible, the next part is written behind this one.
+                // If the log cannot be copied, the next part is appended to it.
                 let _is_copied = self.copy_log();
             }
             changes = rest;

@@ -122,8 +122,9 @@ impl Place {
         let flags =
             OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(uri, flags).map_err(|error| self.failed(&error))?;
-        // A process that was killed while it copied the log leaves fewer pages than the first one says, and the log has them all.
-        // Without this setting, SQLite calls such a file damaged if it does not read the log.
+        // If a process was killed while it copied the log, the file has fewer pages than its first page says, and
+        // the log has all of them. Without this setting, SQLite reports such a file as damaged when it does not
+        // read the log.
         let tolerant = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_WRITABLE_SCHEMA, true);
         tolerant.map_err(|error| self.failed(&error))?;
         self.check(&connection)

@@ -59,7 +59,8 @@ impl MarksFile {
         Ok(Self { file, epoch, has_failed: AtomicBool::new(false) })
     }
 
-    /// Writes what a new process says about itself, and waits for the disk. The commit comes last: without it, the marks count as missing.
+    /// Writes the slots of a new process, and waits for the disk. The commit is written last: without it, the
+    /// marks count as missing.
     pub(super) fn begin(&self, store: u64, commit: u64) -> io::Result<()> {
         self.put(HEADER, [MAGIC, store, FORMAT])?;
         self.put(OWNER, [std::process::id().into(), self.epoch, 0])?;
