@@ -136,8 +136,9 @@ fn the_documentation_of_a_public_item_links_to_the_rules_it_cites() {
     assert!(plain.is_empty(), "{}", plain.join("\n"));
 }
 
-/// The documentation of each item that is public everywhere, of its public fields, and of the variants or items of a public enum or
-/// trait. Relies on the layout of rustfmt: the brace that closes an item stands below the beginning of the item.
+/// The documentation of each `pub` item, of its public fields, and of the variants or items of a public enum or
+/// trait. This relies on rustfmt: the brace that closes an item has the same indentation as the first line of the
+/// item.
 fn public_documentation(source: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut documentation = String::new();

@@ -1,4 +1,5 @@
-//! What the console says of the patterns, and of other children that are replaced when they have failed. Rule 22.3.
+//! What the console says about the patterns, and about other children that are replaced after a failure. Rule
+//! 22.3.
 
 use std::time::Duration;
 
@@ -40,7 +41,8 @@ fn delays() -> Backoff {
     Backoff::exponential(Duration::from_secs(2), Duration::from_secs(20))
 }
 
-/// A supervisor that gives up leaves nothing behind but the failures before, and those of its child were no harm.
+/// When a backoff supervisor gives up, only the earlier failures of its child are known, and those alone are not a
+/// problem.
 #[supervise::test]
 async fn con_15_a_backoff_supervisor_that_has_given_up_is_down(system: &TestSystem) {
     system.allow_failures();
@@ -65,7 +67,8 @@ async fn con_15_a_backoff_supervisor_that_has_given_up_is_down(system: &TestSyst
     assert!(!watch.text().contains("Branch down"), "another one has taken its place\n{}", watch.text());
 }
 
-/// Whoever ends a supervisor by its final message misses nothing, even if its child fails in it.
+/// A supervisor that ends by its final message is not a branch that is down, even if its child fails while it
+/// handles that message.
 #[supervise::test]
 async fn con_15_a_backoff_supervisor_that_got_its_final_message_is_not_down(system: &TestSystem) {
     system.allow_failures();

@@ -53,7 +53,7 @@ async fn read(system: &TestSystem, watch: &mut Watch, looks: u32) -> String {
     watch.text().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Rule 4.8: whoever reads of a failure asks what became of the message.
+/// Rule 4.8: the text about a failure says what becomes of the message.
 #[supervise::test]
 async fn con_11_a_card_says_what_became_of_the_message_that_failed(system: &TestSystem) {
     system.allow_failures();
@@ -72,7 +72,7 @@ async fn con_11_a_card_says_what_became_of_the_message_that_failed(system: &Test
     }
 }
 
-/// Whoever sees ten failures must know that there were more.
+/// A reader who sees ten failures must learn that there were more.
 #[supervise::test]
 async fn con_27_the_text_counts_the_failures_that_it_does_not_list(system: &TestSystem) {
     system.allow_failures();

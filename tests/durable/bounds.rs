@@ -143,7 +143,7 @@ impl Patient {
     }
 }
 
-/// The message that it waits for is not in memory, and there is room for one.
+/// The message for which the actor waits is not in memory, and there is room for one.
 #[supervise::test]
 async fn an_actor_may_set_aside_more_than_half_of_its_window(system: &TestSystem) {
     let world = World::default();

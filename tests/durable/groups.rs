@@ -79,7 +79,8 @@ impl MessageStore for Counting {
 
 const SENDERS: u32 = 64;
 
-/// Reads a page more slowly than an actor with a window of 8 handles half of it, so that the next page is wanted whenever one was read.
+/// Reads a page more slowly than an actor with a window of 8 handles half of the window, so that the actor wants
+/// the next page whenever one has been read.
 #[derive(Clone, Default)]
 struct Leisurely(MemoryStore);
 

@@ -204,7 +204,7 @@ async fn dur_19_an_actor_that_ends_before_its_queue_is_claimed_leaves_its_messag
     assert_eq!(world.begun(), [1, 3, 1, 2]);
 }
 
-/// The writer of the store looks for it while the store is down.
+/// The store is down when the writer looks for queues without an actor.
 #[supervise::test]
 async fn a_queue_without_an_actor_is_named_after_an_outage(system: &TestSystem) {
     let world = World::default();

@@ -98,7 +98,7 @@ fn a_claim_that_fails_when_the_store_is_opened_again_is_repeated() {
     });
 }
 
-/// Otherwise the queue would be lost to its own process, which would read it from the start.
+/// If the claim were not repeated, the process would lose its own queue, and would read it from the start.
 #[test]
 fn a_claim_that_takes_too_long_repeats_no_message() {
     let (store, world) = (Stumbling::default(), World::default());
@@ -117,7 +117,7 @@ fn a_claim_that_takes_too_long_repeats_no_message() {
     });
 }
 
-/// After the attempts that follow an outage, it is tried again by itself.
+/// After the attempts that follow an outage, the claim of that queue is tried again without those of the others.
 #[test]
 fn a_queue_that_cannot_be_claimed_again_does_not_hold_up_the_others() {
     let (store, world) = (Stumbling::default(), World::default());

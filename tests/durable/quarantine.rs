@@ -165,7 +165,7 @@ async fn a_batch_is_acknowledged_and_charged_as_a_whole(system: &TestSystem) {
     assert!(letter.failures[0].downcast_ref::<Broken>().is_some());
 }
 
-/// Handles several at once, fails at 3, and waits with 7 if it is alone. Its handler is not tried again.
+/// Handles several messages at once, fails if 3 is among them, and waits if 7 is alone.
 #[actor(mailbox = durable(redeliver = 0))]
 struct Finicky {
     world: World,
@@ -206,7 +206,7 @@ impl Chooser {
     }
 }
 
-/// Spawns an actor with this queue, under a parent of this name that decides like this.
+/// Spawns an actor with the given queue, under a parent with the given name, strategy and directive.
 async fn finicky(
     system: &TestSystem,
     world: &World,

@@ -1,4 +1,5 @@
-//! Random programs: batches, stashes, failures, stops, outages and crashes. `DURABLE_SEEDS` says how many, and `DURABLE_SEED` is the first.
+//! Random programs: batches, stashes, failures, stops, outages and crashes. `DURABLE_SEEDS` is the number of
+//! seeds, and `DURABLE_SEED` is the first one.
 //!
 //! Rules 27.1, 27.4, 27.6, 27.7, 27.9 and 27.10.
 
@@ -83,7 +84,7 @@ impl World {
     }
 }
 
-/// Whether it is not to blame for any failure.
+/// Whether the message with this number causes no failure.
 fn is_innocent(number: u32) -> bool {
     !matches!(number % 9, 0 | 1 | 4)
 }
@@ -290,7 +291,7 @@ async fn program(system: &TestSystem, seed: u64) {
             }
         }
     }
-    // Whatever hangs dies.
+    // Handlers that hang end with the process.
     let now = next.as_ref().unwrap_or(system);
     let last = now.crash(Crash::Process).await;
     last.allow_dead_letters();

@@ -25,9 +25,9 @@ pub(crate) struct Script {
     pub(crate) is_full: bool,
     /// How many of the next claims fail.
     pub(crate) lost_claims: u32,
-    /// How many of the next claims fail although the store goes on to work. Their queues have no owner.
+    /// How many of the next claims fail although the store keeps working. Their queues have no owner.
     pub(crate) late_claims: u32,
-    /// Claims of this queue fail, and the store goes on to work.
+    /// Claims of this queue fail, although the store keeps working.
     pub(crate) unclaimable: Option<&'static str>,
     /// Only messages that have left their queue count as handled, as on NATS.
     pub(crate) has_no_marks: bool,

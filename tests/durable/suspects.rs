@@ -144,7 +144,8 @@ async fn a_message_that_kills_the_process_within_a_batch_is_quarantined_at_the_t
 #[error("too many at once")]
 struct TooMany;
 
-/// With a store, it fails with more than one at once. With one, it lets the store hang, and waits for ever.
+/// If it has a store: it fails when it gets more than one number, and when it gets one, it makes the store hang
+/// and waits for ever.
 #[actor(mailbox = durable(window = 4095))]
 struct Narrow {
     store: Option<TestStore>,
@@ -229,7 +230,8 @@ impl Shy {
     }
 }
 
-/// The suspect of the second queue stands behind messages that fill more than half of its window, and the first of them takes long.
+/// The suspect of the second queue is behind messages that fill more than half of the window, and the first of
+/// these takes long.
 #[supervise::test]
 async fn a_queue_that_has_no_room_for_its_suspect_does_not_hold_up_those_of_others(system: &TestSystem) {
     let (first, second, third) = (World::default(), World::default(), World::default());

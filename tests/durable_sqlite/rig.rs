@@ -1,9 +1,9 @@
 //! Actors whose process is killed while they accept and handle.
 //!
-//! Ten actors: plain ones, some that fail, panic or are slow, one with a narrow window, two that handle batches, of which one fails, and two that
-//! take the process with them.
-//! The child says what its senders hand over, what was accepted, what handlers begin and finish. The parent kills it after a
-//! random number of lines, lets a last child drain the store, and checks its ledger.
+//! There are ten actors: plain ones, some that fail, panic or are slow, one with a narrow window, two that handle
+//! batches, of which one fails, and two that kill the process. The child process prints what its senders hand
+//! over, what was accepted, and what handlers begin and finish. The parent kills it after a random number of
+//! lines, lets a last child drain the store, and checks its ledger.
 //! `SUPERVISE_RIG_KILLS=1000 cargo test -p supervise-tests-durable-sqlite rig -- --nocapture` kills it more often.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,7 +41,7 @@ struct Ledger {
     handled: Vec<(u64, usize)>,
     ids: BTreeMap<String, u64>,
     quarantined: BTreeSet<u64>,
-    /// Those of them that had failed too often.
+    /// The quarantined messages that had failed too often.
     failed: BTreeSet<u64>,
 }
 
@@ -173,7 +173,8 @@ fn check(actor: usize, ledger: &Ledger) -> usize {
             _ => false,
         };
         assert!(before <= number || is_of_batch, "actor {actor}: {number} begun after {before}: {:?}", around());
-        // If the process dies between the last failure and the quarantine, nobody knows whether that was the failure of a batch.
+        // If the process dies between the last failure and the quarantine, the store does not know whether a batch
+        // failed.
         let most = if actor == FRAIL { 5 } else { 4 };
         assert!(attempt <= most, "actor {actor}: {number} is tried too often: {:?}", around());
         if before != number {

@@ -211,7 +211,8 @@ async fn rem_29_the_subject_forgets_a_watcher_whose_node_dies() {
     drop((here, cell));
 }
 
-/// Two listeners on two nodes, which watch each other, and a guard beside each that watches the other one. All watch over the network.
+/// Two listeners on two nodes that watch each other, and beside each a witness that watches the other listener.
+/// All watch over the network.
 struct Mutual {
     _places: (Place, Place),
     one: ListenerRef,
@@ -240,13 +241,13 @@ impl Mutual {
         Self { _places: (here, there), one, other, heard, witnessed }
     }
 
-    /// What each listener has heard of the other, after the witnesses have heard of both once.
+    /// What each listener has heard of the other one. First checks that the witnesses have heard of each end once.
     async fn told(&mut self) -> [Vec<Heard>; 2] {
         settle().await;
         let [of_one, of_other] = &mut self.witnessed;
         assert_eq!(drain(of_one), [gone("one", HowEnded::Graceful)]);
         assert_eq!(drain(of_other), [gone("other", HowEnded::Graceful)]);
-        // What is left are the refs of the two witnesses.
+        // Only the refs of the two witnesses are left.
         self.heard.each_mut().map(drain)
     }
 }

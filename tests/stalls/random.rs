@@ -1,9 +1,10 @@
 //! Random trees in which every actor asks only actors above it and those declared before itself or before an actor above. Whatever fails,
 //! restarts or stops, no ask takes long, and none resolves with `HeldUp` while nothing restarts or stops.
 //!
-//! The members of a group that stops are told one after another, and one that has not been told may wait for the group: the rule does not
-//! cover this. So either no group stops, or nobody asks an actor above. In every third tree, some actors ask nobody, and those after an
-//! actor above them ask them.
+//! The members of a group that stops are told one after another, and one that has not been told may wait for the
+//! group: the rule does not cover this. So either no group stops, or nobody asks an actor above. In every third
+//! tree, some actors ask nobody. Such an actor is asked by the later siblings of the actors above it, and by the
+//! actors below these siblings.
 //!
 //! `STALLS_SEED` selects the first tree, and `STALLS_RUNS` says how many there are.
 //!
@@ -401,7 +402,8 @@ struct Driver {
 }
 
 impl Driver {
-    /// An actor above `path`, or one that comes before it or before an actor above, or a passive one below such a fellow.
+    /// An actor above `path`, or an earlier sibling of `path` or of an actor above it, or a passive actor below
+    /// such a sibling.
     fn target(&mut self, path: &Path) -> Option<Path> {
         if self.is_passive(path) {
             return None;
@@ -420,8 +422,8 @@ impl Driver {
         }
     }
 
-    /// Whether this actor asks nobody. Only such actors are asked by those after an actor above them: one that waits for a suspended
-    /// actor near it would hold the asker up, which the rule does not cover.
+    /// Whether this actor asks nobody. Of the actors below an earlier sibling, only such ones are asked: one that
+    /// waits for a suspended actor near it would hold the asker up, which the rule does not cover.
     fn is_passive(&self, path: &Path) -> bool {
         self.some_are_passive && path.len() > 1 && path.iter().sum::<u8>() % 2 == 0
     }

@@ -1,4 +1,5 @@
-//! Code that waits for an actor which, in turn, goes on only after that code has returned. Each file says who waits for whom.
+//! Code that waits for an actor which, in turn, goes on only after that code has returned. There is a file for
+//! each direction of waiting. A *fellow* of an actor is a sibling, or a sibling of an actor above.
 //!
 //! A test gives its actors the code to run, opens a gate when all of that code waits, and expects that no actor needs its stop timeout.
 //!
@@ -44,7 +45,7 @@ impl Code {
     }
 }
 
-/// Zero milliseconds are over in the first poll.
+/// With zero milliseconds, the code returns in the first poll.
 fn sleeps(millis: u64) -> Code {
     Code::new(async move {
         if millis > 0 {
@@ -174,7 +175,7 @@ impl Part {
         Ok(())
     }
 
-    /// Nobody can say from whom the answer comes, so this closes no circle of asks.
+    /// The runtime cannot know who answers, so this closes no circle of asks.
     #[handler]
     async fn answer_after(&mut self, code: Code, reply: ReplyTo<u32>) {
         code.0.await;
@@ -186,7 +187,7 @@ fn part(system: &TestSystem, name: &str) -> PartRef {
     system.spawn(name, Part::default).unwrap()
 }
 
-/// Parts of which each is below the one before.
+/// Each part is the parent of the next one.
 async fn tower<const HEIGHT: usize>(system: &TestSystem) -> [PartRef; HEIGHT] {
     let mut parts = vec![part(system, "top")];
     while parts.len() < HEIGHT {
@@ -196,7 +197,7 @@ async fn tower<const HEIGHT: usize>(system: &TestSystem) -> [PartRef; HEIGHT] {
     parts.try_into().unwrap()
 }
 
-/// Parts in a row, which restart from the one that fails on.
+/// Sibling parts. When one fails, it restarts together with those after it.
 #[actor]
 #[supervise(rest_for_one, on(_) = Restart)]
 #[derive(Default)]

@@ -123,7 +123,7 @@ async fn con_28_an_actor_is_restarted_by_keyboard() {
         }
         browser.press(TAB).await;
     }
-    // Whoever presses Enter twice has done nothing: the dialog opens at Cancel, and gives the focus back.
+    // Pressing Enter twice does nothing: the dialog opens with the focus on Cancel, and then gives the focus back.
     let closed = format!("!$('dialog').open && {FOCUS}.dataset.what === 'restart'");
     for back in [ENTER, ESCAPE] {
         browser.press(ENTER).await;

@@ -302,7 +302,7 @@ async fn con_26_the_page_says_how_the_system_ended_and_stays() {
     browser.end().await;
 }
 
-/// Until the gateway restarts, and when that was, in milliseconds since the system began.
+/// Waits until the gateway restarts. Returns when it did, in milliseconds since the system began.
 async fn restarted(night: &Night, events: &mut Events) -> f64 {
     let restarted = async {
         while !matches!(events.recv().await, Some(Event::Restarted { actor, .. }) if actor.name() == "gateway") {}
@@ -314,7 +314,8 @@ async fn restarted(night: &Night, events: &mut Events) -> f64 {
 /// The countdown and the restart end together.
 #[tokio::test(flavor = "multi_thread")]
 async fn con_13_the_countdown_ends_when_the_actor_restarts() {
-    /// What the page counts down to is looked at at each frame. Afterwards there is another countdown, or none.
+    /// Reads at each frame to which time the page counts down. When that countdown has ended, there is another one
+    /// or none.
     const WATCH: &str = "window.end = null; \
                          (function watch() { \
                            const at = document.querySelector('#countdown')?.dataset; \
@@ -333,7 +334,8 @@ async fn con_13_the_countdown_ends_when_the_actor_restarts() {
     browser.until_text("#detail h3", "gateway").await;
     let began = Instant::now();
     loop {
-        // What the page counts down to is what the supervisor waits for. It may have begun another wait meanwhile.
+        // The page counts down to the time for which the supervisor waits, unless the supervisor has begun another
+        // wait meanwhile.
         browser.until("document.querySelector('#countdown')?.dataset.left > 300").await;
         while events.try_recv().is_some() {}
         let due = browser.run("return Number(document.querySelector('#countdown')?.dataset.due)").await;
@@ -343,7 +345,8 @@ async fn con_13_the_countdown_ends_when_the_actor_restarts() {
         browser.until("window.end !== null").await;
         let ended = browser.run("return window.end").await.as_f64().expect("a time");
         let uptime = night.system.uptime().as_secs_f64() * 1e3;
-        // The page's clock is the system's, late by the way of the last view. So the countdown does not end too early.
+        // The page's clock follows the system's clock, late by the time that the last view took to arrive. So the
+        // countdown does not end too early.
         let times =
             format!("due at {due}, ended at {ended}, restarted at {restarted}, {uptime} by the system's clock");
         assert!(due <= ended && ended <= uptime && due <= restarted.ceil(), "{times}");
@@ -434,7 +437,7 @@ async fn con_08_the_page_names_the_root_of_a_chain() {
     let browser = Browser::start().await;
     browser.open(&night.address()).await;
     browser.until_text("#cards", "Stuck").await;
-    // Of those that wait longest, it names one.
+    // The card names one of the actors that wait longest.
     browser
         .until("/42 actors wait for its answer, such as order-\\d+ → ledger → conn-2\\./.test($('cards').textContent)")
         .await;
@@ -445,7 +448,7 @@ async fn con_08_the_page_names_the_root_of_a_chain() {
     browser.until_text("#detail .waits", "ledger").await;
     browser.until_text("#detail", "the nearest 20 of 42").await;
     browser.until_text("#rows", "→ conn-2").await;
-    // Those behind it are one line, which says why they do nothing.
+    // The actors behind it share one line, which says why they do nothing.
     browser.until_text("#rows", "41 × Order").await;
     browser.until_text("#rows", "41 wait for another").await;
     // The rule that decided is marked in the table of its supervisor.
@@ -660,7 +663,7 @@ async fn con_28_the_pages_of_a_group_are_turned_by_keyboard() {
     night.end().await;
 }
 
-/// What a phone has no columns for is said in the line. An age is the same on the card and on the line.
+/// On a phone, the line says what has no column of its own. An age is the same on the card and on the line.
 #[tokio::test(flavor = "multi_thread")]
 async fn con_28_a_phone_shows_what_waits_and_all_show_the_same_age() {
     let night = Night::shop(30).await;

@@ -1,4 +1,4 @@
-//! Programs that must compile: what users may write, in all its shapes.
+//! Programs that must compile: all forms that users may write.
 //!
 //! They are modules of one program, because a hundred programs would take minutes to build. The few whose check is
 //! about a whole crate are in `../whole_crates`.
@@ -18,7 +18,7 @@ macro_rules! programs {
 
         const NAMES: &[&str] = &[$(stringify!($name)),*];
 
-        /// What a program asserts, its `main` does.
+        /// Runs the `main` of each program, which checks what the program asserts.
         mod runs {
             $(
                 #[test]

@@ -152,7 +152,7 @@ async fn con_11_con_12_con_13_con_16_a_loop_shows_rule_budget_and_countdown(syst
             "Failed 3 times within",
             "the last time in `stall`. The message that failed is not delivered again. /user/desk decides, rule `Slow`: restart after 40 s.",
             "That was its 3rd failure in a row. 3 of 3 restarts in 1 min used.",
-            // The next try comes when the first failure does not count any more.
+            // When the next try comes, the first failure no longer counts.
             "At this pace it will not reach the limit, where /user/desk would fail and /user would decide.",
             "The next try comes in",
             "The count starts anew in",
@@ -166,7 +166,7 @@ async fn con_11_con_12_con_13_con_16_a_loop_shows_rule_budget_and_countdown(syst
     };
     let later = watched(system, &mut watch, 5).await;
     assert!((count(&text) - count(&later) - 5.0).abs() < 1.1, "{text}\n{later}");
-    // It restarts at 70 s. Nobody knows at once whether that ends the loop: it does when the actor has lasted a minute.
+    // The actor restarts at 70 s. The loop is over only when the actor has then run for a minute.
     has(&watched(system, &mut watch, 88).await, &["Restart loop: /user/desk/clerk Clerk"]);
     has(&watched(system, &mut watch, 8).await, &["All is well"]);
     system.allow_failures();

@@ -82,7 +82,7 @@ async fn con_06_con_12_con_13_con_14_a_look_shows_handler_budget_countdown_and_r
     system.allow_failures();
 }
 
-/// CON-13: the countdown ends when the actors restart, all of a group round at once. Rule 10.8.
+/// CON-13: the countdown ends when the actors restart, and all actors of a group restart together. Rule 10.8.
 #[supervise::test]
 async fn con_13_the_countdown_ends_when_the_group_restarts(system: &TestSystem) {
     system.allow_failures();

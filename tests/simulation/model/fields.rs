@@ -299,8 +299,8 @@ impl Model {
         }
     }
 
-    /// One step at a time: first the first halves of the restarts, beginning with the last field; then the starts, in order; then the rest of
-    /// the new instance's start.
+    /// Does one step at a time: first it prepares the restarts, beginning with the last field; then it starts the
+    /// fields, in order; then it does the rest of the new instance's start.
     pub(super) fn move_fields(&mut self) {
         let waits = self.told_to_stop || self.queue.iter().any(ends_an_instance) || self.deciding.is_some();
         let on_its_way = |field: &Field| matches!(field.way, Way::Preparing | Way::Starting);

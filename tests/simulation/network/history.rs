@@ -131,7 +131,7 @@ impl History {
                 record.ended.insert(*subject);
                 record.told(*subject, *watcher)?;
             }
-            // The association made these by itself, or may have, so what was sent does not show them.
+            // The association itself makes these, or may make them, so they need not be among what was sent.
             Frame::NotWatched { subject, watcher } => return record.told(*subject, *watcher),
             Frame::Unwatch { .. } => return Ok(()),
             Frame::Answer { ask, .. } => record.resolved(*ask)?,
@@ -178,7 +178,7 @@ impl History {
         Ok(())
     }
 
-    /// The watches of the association with this number of the other side, for whose ends `at` waits.
+    /// The open watches of `at`, in its association that has the number `yours` on the other side.
     pub(super) fn open(&self, at: Place, yours: Number) -> impl Iterator<Item = (Id, Id)> + '_ {
         let sides = self.sides.iter().filter(move |((place, _), record)| {
             *place == at && record.yours == Some(yours) && !record.has_verdict && !record.is_over

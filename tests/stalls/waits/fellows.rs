@@ -20,7 +20,7 @@ async fn z_14_8_an_ask_of_a_fellow_that_stops_before_is_told_of_its_end(system: 
     assert!(matches!(answers[..], [(_, Err(AskError::Stopped))]), "{answers:?}");
 }
 
-/// Stops from the one that fails on.
+/// Stops the one that fails and those after it.
 #[supervise(rest_for_one, on(_) = Stop)]
 struct Strict;
 
@@ -61,11 +61,11 @@ async fn z_14_8_code_below_a_fellow_that_is_told_to_stop_alone_goes_on(system: &
     answers.are_held_up();
 }
 
-/// Restarts from the one that fails on, after a long time.
+/// Restarts the one that fails and those after it, after a long delay.
 #[supervise(rest_for_one(backoff(min = "1h", max = "1h")), on(_) = Restart)]
 struct Slow;
 
-/// The second is told to stop alone. Then the row fails, and a little later it stops all of them.
+/// The second is told to stop alone. Then the row fails, and a little later the row stops all its parts.
 #[supervise::test]
 async fn z_14_8_code_that_was_told_to_stop_before_its_fellows_goes_on(system: &TestSystem) {
     system.allow_failures();
@@ -127,7 +127,7 @@ impl Keeper {
     }
 }
 
-/// The other one survives, and is restarted only after that.
+/// The other child survives, and restarts only after that.
 #[test]
 fn z_14_8_code_that_asks_a_fellow_that_survives_a_restart_goes_on() {
     for sends in [false, true] {

@@ -1,4 +1,5 @@
-//! Last hooks that wait for an actor above or for a fellow, and code that waits for an actor above while the last hook of that one waits.
+//! Last hooks that wait for an actor above or for a fellow, and code that waits for an actor above whose last hook
+//! waits.
 //!
 //! Rule 14.8.
 

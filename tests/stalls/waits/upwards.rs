@@ -6,7 +6,7 @@ use std::sync::mpsc;
 
 use super::*;
 
-/// With that of the test, four of the asks get a place, two of them beyond the bound.
+/// The mailbox takes four asks, including that of the test, and two of them are beyond the bound.
 #[supervise::test]
 async fn z_14_8_asks_that_wait_for_room_in_an_actor_above_end(system: &TestSystem) {
     system.allow_failures();
@@ -71,7 +71,8 @@ fn z_14_8_a_handler_that_is_told_to_stop_in_its_first_poll_goes_on() {
     });
 }
 
-/// The low actor is the last whose code was held. Others get its address when it is gone, while the middle one still waits for another one.
+/// The low actor is the last one that ran code which might hold others up. When it is gone, another actor may get
+/// its address, while the middle one still waits for `slow`.
 #[supervise::test]
 async fn z_14_8_an_actor_at_the_address_of_one_that_was_held_is_not_held(system: &TestSystem) {
     system.allow_failures();
@@ -160,7 +161,7 @@ impl Depot {
     }
 }
 
-/// The ask goes to a part that was passivated, and moves to its successor, which is above the asker.
+/// The ask goes to a part that was passivated, and moves to the part's successor, which is above the asker.
 #[test]
 fn z_14_8_an_ask_that_moves_to_a_successor_above_that_restarts_ends() {
     for is_told_before in [false, true] {
