@@ -11,7 +11,7 @@ use syn::{Data, DeriveInput, Fields};
 
 use crate::declaration::parse::facade;
 use crate::errors::{Errors, beside};
-use crate::settings::{split, written};
+use crate::settings::split;
 use crate::value::this;
 use crate::{attributes, syntax};
 
@@ -69,11 +69,9 @@ fn own_table(arguments: TokenStream, item: &DeriveInput) -> TokenStream {
             _ => "\"10s\"",
         };
         let message = format!(
-            "`{0}` has no `#[actor]`, so it is a table that actors share, and there is no `self`: if `{0}` is an actor, write `#[actor]` above this \
-             attribute; if all actors that use the table have the same value, write it here, such as `{setting} = {value}`; if each has its \
-             own, write this `#[supervise({1})]` under the `#[actor]` of each",
-            item.ident,
-            written(&arguments)
+            "a table that actors share has no `self`: write one value for all of them, such as `{setting} = {value}`, or write \
+             `#[supervise(..)]` under the `#[actor]` of each of them; if `{}` is an actor itself, write `#[actor]` above this attribute",
+            item.ident
         );
         errors.at_span(this, message);
     }

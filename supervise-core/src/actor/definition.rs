@@ -445,7 +445,8 @@ pub trait Durable: Supervisor {}
     label = "this factory's value is not an actor",
     note = "if it is a struct or an enum: write `#[actor]` above the type, and above its `impl` block (an empty block will do)",
     note = "if it is `async`: a factory does not wait, so remove `async`, keep what takes time in a field of the actor, such as an `Option`, and fill it in the actor's `#[pre_start] async fn begin(&mut self) -> Result<(), E>`",
-    note = "if it is the `..Props` of a pattern, such as a pool: remove the `||`, and write `spawn_with(name, Pool::round_robin(4, || Worker).props())` for `spawn(name, || Pool::round_robin(4, || Worker))`; a field names the pattern in its type, `#[child(|_| Pool::round_robin(4, || Worker).props())] workers: Child<Pool<Worker>>`"
+    note = "if it is the `..Props` of a pattern, such as a pool: remove the `||`, and write `spawn_with(name, Pool::round_robin(4, || Worker).props())` for `spawn(name, || Pool::round_robin(4, || Worker))`; a field names the pattern in its type, `#[child(|_| Pool::round_robin(4, || Worker).props())] workers: Child<Pool<Worker>>`",
+    note = "if it is another value: return an actor, such as `|| Worker::new()`"
 )]
 pub trait Built: Send {
     /// The actor that the factory builds.

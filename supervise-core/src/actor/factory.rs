@@ -7,8 +7,8 @@
 #[diagnostic::on_unimplemented(
     message = "a factory must be a closure that can run again, because it runs at each restart",
     label = "this can run only once, or it is not a closure",
-    note = "a closure that moves a captured value into the actor can run only once: clone inside it, `move || Writer {{ config: config.clone() }}`",
-    note = "for what exists only once, such as a socket, write `ctx.spawn_once(name, Connection {{ socket }})` in a method with the parameter `ctx: &mut Context<Self>` of an actor whose rules all say `Resume`, `Stop` or `Escalate`",
+    note = "a closure that moves a captured value into the actor can run only once: if the value is `Clone`, clone it inside, `move || Writer {{ config: config.clone() }}`",
+    note = "if the value is not `Clone`, such as a socket: write `ctx.spawn_once(name, Connection {{ socket }})` in a method with the parameter `ctx: &mut Context<Self>` of an actor whose rules all say `Resume`, `Stop` or `Escalate`",
     note = "an actor is not a factory: write `|| Writer::new()` for `Writer::new()`, or `let size = self.size; move || Writer::new(size)` for `Writer::new(self.size)`; nor is a pool: write `ctx.spawn_with(name, pool.props())` in a method with that parameter"
 )]
 pub trait Factory {

@@ -3,6 +3,7 @@
 use supervise::prelude::*;
 
 use std::collections::HashMap;
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 type Job = Box<dyn FnOnce(&mut u8) -> String + Send>;
@@ -11,6 +12,9 @@ type Job = Box<dyn FnOnce(&mut u8) -> String + Send>;
 struct Point<T> {
     x: T,
 }
+
+/// It may be sent, whatever its parameter is.
+struct Kind<T: ?Sized>(PhantomData<fn(Box<T>)>);
 
 #[actor]
 struct Everything(u8);
@@ -26,6 +30,11 @@ impl Everything {
     #[handler]
     fn collections(&mut self, map: HashMap<String, Vec<Option<(u8, [u8; 3])>>>, text: &'static [&'static str]) -> usize {
         map.len() + text.len()
+    }
+
+    #[handler]
+    fn closures_of_a_type_that_can_be_sent(&self, kind: Kind<dyn FnOnce()>, boxed: Kind<Box<dyn Fn() -> u8>>) {
+        let _: (PhantomData<fn(_)>, PhantomData<fn(_)>) = (kind.0, boxed.0);
     }
 
     #[handler]

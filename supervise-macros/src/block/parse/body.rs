@@ -6,14 +6,14 @@
 use heck::ToSnakeCase;
 use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
-use syn::{FnArg, Pat, Path, Signature};
+use syn::{FnArg, Pat, Path, ReturnType, Signature};
 
 use super::syntax::Method;
 use super::types::is_context;
 use super::{has, mentions};
 use crate::attributes;
 use crate::errors::Errors;
-use crate::settings::{split, written};
+use crate::settings::{shortened, split, written};
 use crate::spelling::joined;
 use crate::value::this;
 
@@ -112,7 +112,12 @@ fn with_context(signature: &Signature) -> String {
         signature.inputs.iter().filter(is_other).map(|input| written(input).replace(" : ", ": ")).collect();
     inputs.push("ctx: &mut Context<Self>".to_owned());
     let inputs: Vec<&str> = inputs.iter().map(String::as_str).collect();
-    format!("`fn {}({})`", signature.ident, joined(&inputs, ", "))
+    let asyncness = if signature.asyncness.is_some() { "async " } else { "" };
+    let returns = match &signature.output {
+        ReturnType::Default => String::new(),
+        ReturnType::Type(_, ty) => format!(" -> {}", shortened(&written(ty), "..")),
+    };
+    format!("`{asyncness}fn {}({}){returns}`", signature.ident, joined(&inputs, ", "))
 }
 
 fn with_content(group: &Group, content: TokenStream) -> TokenTree {

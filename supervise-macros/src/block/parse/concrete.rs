@@ -1,15 +1,22 @@
-//! The type to write in place of an `impl Trait`.
+//! The type to write in place of an `impl Trait`, and of a closure that cannot be sent.
 
-use syn::{GenericArgument, PathArguments, ReturnType, TypeImplTrait, TypeParamBound};
+use syn::{GenericArgument, PathArguments, ReturnType, Type, TypeImplTrait, TypeParamBound, TypeTraitObject};
 
+use super::types::{each_held, last_segment};
+use crate::errors::Errors;
 use crate::settings::written;
+use crate::syntax::bare;
 
 /// What to do about `impl Trait` as an argument.
 pub(super) fn argument(opaque: &TypeImplTrait) -> String {
     let Some((name, arguments)) = bound(opaque) else { return ANY_ARGUMENT.to_owned() };
     match name.as_str() {
-        "Into" | "TryInto" => match first_type(arguments) {
-            Some(ty) => format!("write `{ty}`, and let the callers convert"),
+        "Into" => match first_type(arguments) {
+            Some(ty) => format!("write `{ty}`, remove `.into()` from the body, and let the callers convert"),
+            None => ANY_ARGUMENT.to_owned(),
+        },
+        "TryInto" => match first_type(arguments) {
+            Some(ty) => format!("write `{ty}`, remove `.try_into()` from the body, and let the callers convert"),
             None => ANY_ARGUMENT.to_owned(),
         },
         "AsRef" | "Borrow" | "ToOwned" => match first_type(arguments) {
@@ -86,4 +93,41 @@ fn function(opaque: &TypeImplTrait, name: &str, arguments: &PathArguments) -> St
         ReturnType::Type(_, ty) => format!(" -> {}", written(ty)),
     };
     format!("{name}({}){output}", written(&arguments.inputs))
+}
+
+/// Refuses a closure such as `Box<dyn FnOnce()>`, which is never `Send`, where only types of the standard library hold it: another type
+/// may make it `Send`.
+pub(super) fn check_closures(ty: &Type, errors: &mut Errors) {
+    let Some((name, arguments)) = last_segment(ty) else {
+        return if let Type::Tuple(_) = bare(ty) {
+            each_held(ty, &mut |inner| check_closures(inner, errors))
+        };
+    };
+    let auto = match name.as_str() {
+        "Box" => "Send",
+        "Arc" => "Send + Sync",
+        "Option" | "Vec" | "VecDeque" | "HashMap" | "BTreeMap" | "Result" | "Mutex" | "RwLock" => {
+            return each_held(ty, &mut |inner| check_closures(inner, errors));
+        }
+        _ => return,
+    };
+    let [inner] = arguments.as_slice() else { return };
+    match bare(inner) {
+        Type::TraitObject(object) if is_closure(object) => {
+            let message = format!(
+                "`{object}` is not `Send`, and messages and replies go to other threads: write `{name}<{object} + {auto}>`",
+                object = written(object)
+            );
+            errors.at(ty, message);
+        }
+        inner => check_closures(inner, errors),
+    }
+}
+
+/// Whether this is `dyn FnOnce(..)` or the like, with no other bound.
+fn is_closure(object: &TypeTraitObject) -> bool {
+    let mut bounds = object.bounds.iter();
+    let (Some(TypeParamBound::Trait(bound)), None) = (bounds.next(), bounds.next()) else { return false };
+    let Some(last) = bound.path.segments.last() else { return false };
+    matches!(last.arguments, PathArguments::Parenthesized(_))
 }

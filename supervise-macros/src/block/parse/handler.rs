@@ -297,7 +297,7 @@ pub(crate) enum Place {
     Reply,
 }
 
-/// Refuses a type that borrows or has no name, because messages and replies move to other tasks.
+/// Refuses a type that borrows, has no name or cannot be sent, because messages and replies move to other tasks.
 fn owned(ty: Type, place: Place, mistakes: &Ident, errors: &mut Errors) -> Type {
     let before = errors.count();
     check_owned(&ty, place, errors);
@@ -317,8 +317,14 @@ pub(crate) fn owned_form(ty: &Type) -> String {
     }
 }
 
-/// Reports what borrows or has no name in `ty`.
+/// Reports what borrows, has no name or cannot be sent in `ty`.
 pub(crate) fn check_owned(ty: &Type, place: Place, errors: &mut Errors) {
+    check_named(ty, place, errors);
+    concrete::check_closures(ty, errors);
+}
+
+/// Reports what borrows or has no name in `ty`.
+fn check_named(ty: &Type, place: Place, errors: &mut Errors) {
     match ty {
         Type::Reference(reference)
             if reference.lifetime.as_ref().is_none_or(|lifetime| lifetime.ident != "static") =>
@@ -361,5 +367,5 @@ pub(crate) fn check_owned(ty: &Type, place: Place, errors: &mut Errors) {
         }
         _ => {}
     }
-    each_held(ty, &mut |inner| check_owned(inner, place, errors));
+    each_held(ty, &mut |inner| check_named(inner, place, errors));
 }

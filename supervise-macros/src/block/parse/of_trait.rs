@@ -23,7 +23,7 @@ pub(super) fn refuse(item: &Syntax, of_trait: &Type, errors: &mut Errors) {
         _ => None,
     };
     let mend = mend.unwrap_or_else(|| {
-        format!("write the handlers in `#[actor] impl {actor} {{ #[handler] fn .. }}`, and this impl without `#[actor]`")
+        format!("remove `#[actor]` here, and write handlers in `#[actor] impl {actor} {{ #[handler] fn .. }}`")
     });
     errors.at(of_trait, format!("{own}: {mend}"));
 }

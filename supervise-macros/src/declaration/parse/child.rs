@@ -329,7 +329,7 @@ fn refuse_type(field: &Ident, ty: &Type, attribute: &Attribute, errors: &mut Err
     let message = if let Some((by, key)) = many {
         let make = factory_of(attribute).unwrap_or_else(|| format!("{meant}::new()"));
         format!(
-            "a field declares one child: for children by {by}, write `#[child(|_| |_: &{key}| {make})] {field}: Children<{key}, {meant}>`, \
+            "a field that holds many children has the type `Children<..>`: for children by {by}, write `#[child(|_| |_: &{key}| {make})] {field}: Children<{key}, {meant}>`, \
              which begins as `Children::default()`; `self.{field}.get_or_spawn({by})?` gives the `{meant}Ref` of one child and makes the child if \
              there is none, and `self.{field}.len()` counts them"
         )
