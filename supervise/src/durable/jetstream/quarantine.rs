@@ -1,6 +1,7 @@
 //! Messages in quarantine.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use async_nats::jetstream::message::PublishMessage;
@@ -10,6 +11,14 @@ use super::open::Open;
 use super::read::last_number;
 use super::{Result, record};
 
+/// A message whose place in quarantine another one has goes to the number that is greater by this. No stream assigns such numbers.
+const ELSEWHERE: u64 = 1 << 48;
+
+/// The number that a message in quarantine had in its queue.
+pub(super) fn before_quarantine(number: u64) -> u64 {
+    number % ELSEWHERE
+}
+
 impl Open {
     pub(super) async fn confine(&mut self, id: MessageId, fate: Fate, failures: Vec<String>) -> Result<()> {
         if self.owns(id.queue).await?
@@ -17,19 +26,29 @@ impl Open {
         {
             let message = Stored { failures, ..message };
             let payload = record::encode_confined(&message, fate, SystemTime::now());
-            self.put(&of_quarantine(id), payload).await?;
+            let (place, _) = self.place(id, &message).await?;
+            self.put(&of_quarantine(place), payload).await?;
             self.remove(id.queue, BTreeSet::from([id.seq.0])).await?;
         }
         Ok(())
     }
 
-    /// If the message is in quarantine, takes it out of its queue. Returns whether it is.
-    pub(super) async fn finish_quarantine_of(&mut self, id: MessageId) -> Result<bool> {
-        let is_confined = self.confined(id).await?.is_some();
-        if is_confined {
-            self.take_out(id.queue, BTreeSet::from([id.seq.0])).await?;
+    /// The place of a message in quarantine, and whether the message is there. If somebody has made its stream anew, or restored an older one,
+    /// an earlier message with the same number may be in quarantine.
+    async fn place(&self, mut id: MessageId, message: &Stored) -> Result<(MessageId, bool)> {
+        let content = |of: &Stored| (of.kind.clone(), of.accepted_at, Arc::clone(&of.body));
+        while let Some(there) = self.confined(id).await? {
+            if content(&there) == content(message) {
+                return Ok((id, true));
+            }
+            id.seq.0 += ELSEWHERE;
         }
-        Ok(is_confined)
+        Ok((id, false))
+    }
+
+    /// Whether a message that waits is in quarantine too.
+    pub(super) async fn is_confined(&self, id: MessageId, message: &Stored) -> Result<bool> {
+        Ok(self.place(id, message).await?.1)
     }
 
     async fn confined(&self, id: MessageId) -> Result<Option<Stored>> {
