@@ -453,3 +453,44 @@ async fn a_message_in_quarantine_gives_way_to_no_message_of_another_stream() {
     desk.commit(retry).await.expect("the server runs");
     assert_eq!(desk.bodies().await, [13, 14, 2, 12]);
 }
+
+/// The same as for messages that the owner has read. These it has only sent.
+#[tokio::test]
+async fn an_owner_of_messages_that_it_has_sent_deletes_no_others() {
+    for is_restored in [false, true] {
+        let Some(mut server) = Server::start() else { return };
+        let mut desk = Desk::new(&server.url()).await;
+        let queue = desk.queue;
+        server.save();
+        claims(&mut desk.store).await.expect("it is ours");
+        for number in 1..=3 {
+            desk.commit(vec![append(queue, number, None)]).await.expect("the server runs");
+        }
+        if is_restored {
+            server.restore_stream(&format!("SV_shop_Q{}", queue.0));
+        } else {
+            make_anew(&server, queue).await;
+        }
+        send_from_elsewhere(&server, queue, 11..=14).await;
+        claims(&mut desk.store).await.map(drop).expect_err("these are the numbers of other messages");
+        let all = (1..=3).map(|number| handled(queue, number)).collect();
+        let _refused = desk.commit(all).await;
+        let messages = stream(&server, queue).await.cached_info().state.messages;
+        assert_eq!(messages, 4, "all that was accepted is there: {is_restored}");
+    }
+}
+
+/// The same, and the owner does not know that the stream is another one when it deletes.
+#[tokio::test]
+async fn an_owner_looks_at_what_it_has_sent_before_it_deletes() {
+    let Some(server) = Server::start() else { return };
+    let mut desk = desk_with(&server.url(), 1..=3).await;
+    let queue = desk.queue;
+    make_anew(&server, queue).await;
+    send_from_elsewhere(&server, queue, 11..=14).await;
+    // It goes on sending.
+    desk.commit(vec![append(queue, 4, None)]).await.expect("the server runs");
+    let all = (1..=3).map(|number| handled(queue, number)).collect();
+    desk.commit(all).await.expect_err("these are the numbers of other messages");
+    assert_eq!(stream(&server, queue).await.cached_info().state.messages, 5, "all that was accepted is there");
+}

@@ -10,7 +10,7 @@ use async_nats::jetstream::{Error, ErrorCode};
 use supervise_core::durable::{Append, Appended, Change, CommitError, Group, MessageId, QueueId, Seq};
 
 use super::Result;
-use super::names::{Queue, of_charge};
+use super::names::{Queue, content_of, of_charge};
 use super::open::Open;
 use super::quarantine::of_quarantine;
 use super::record::{self, Charge, Record};
@@ -20,7 +20,7 @@ const ON_THEIR_WAY: usize = 1024;
 
 /// A message that was published, or that is never published.
 enum Sent {
-    Waits { ack: PublishAckFuture, queue: QueueId, has_key: bool },
+    Waits { ack: PublishAckFuture, queue: QueueId, content: u64, has_key: bool },
     TooLarge,
 }
 
@@ -57,14 +57,14 @@ impl Open {
     async fn settle(&mut self, answers: &mut Vec<Appended>, sent: &mut Vec<Sent>) -> Result<(), CommitError> {
         let mut elsewhere = BTreeMap::new();
         for sent in sent.drain(..) {
-            let Sent::Waits { ack, queue, has_key } = sent else {
+            let Sent::Waits { ack, queue, content, has_key } = sent else {
                 answers.push(Appended::TooLarge);
                 continue;
             };
             answers.push(match ack.await {
                 Ok(ack) if has_key && ack.duplicate => Appended::Known,
                 Ok(ack) => {
-                    self.note_assigned(queue, ack.sequence).map_err(unknown)?;
+                    self.note_assigned(queue, ack.sequence, content).map_err(unknown)?;
                     if self.queues.get(&queue).is_some_and(|queue| queue.owned.is_none()) {
                         elsewhere.insert(queue, ack.sequence);
                     }
@@ -100,8 +100,9 @@ impl Open {
             return Ok(Sent::TooLarge);
         }
         let subject = self.subject(&format!("q.{}", append.queue.0));
+        let content = content_of(&payload);
         match self.context.send_publish(subject, message.payload(payload)).await {
-            Ok(ack) => Ok(Sent::Waits { ack, queue: append.queue, has_key: append.key.is_some() }),
+            Ok(ack) => Ok(Sent::Waits { ack, queue: append.queue, content, has_key: append.key.is_some() }),
             Err(error) if error.kind() == PublishErrorKind::MaxPayloadExceeded => Ok(Sent::TooLarge),
             Err(error) => Err(unknown(error)),
         }

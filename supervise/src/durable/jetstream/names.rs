@@ -1,6 +1,7 @@
 //! The queues, and their names.
 
 use std::collections::{BTreeMap, HashMap};
+use std::hash::{DefaultHasher, Hasher};
 use std::time::{Instant, SystemTime};
 
 use async_nats::datetime::DateTime;
@@ -60,6 +61,8 @@ pub(super) struct Known {
     pub(super) looked: u64,
     /// The stream at that time.
     pub(super) sight: Sight,
+    /// The first message that this process has put into the stream since then: its number, and what its content is known by.
+    pub(super) sent: Option<(u64, u64)>,
     /// The lease of the process that owns the queue.
     pub(super) holder: Option<Sighting<Instant>>,
     /// The same of each process that shares the queue.
@@ -142,6 +145,13 @@ pub(super) fn unfit(config: &stream::Config) -> Option<&'static str> {
 
 fn first_of<const N: usize>(reasons: [(bool, &'static str); N]) -> Option<&'static str> {
     reasons.into_iter().find_map(|(holds, why)| holds.then_some(why))
+}
+
+/// A number by which the content of a message is known, in this process.
+pub(super) fn content_of(payload: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(payload);
+    hasher.finish()
 }
 
 fn nanos(time: DateTime) -> u64 {
@@ -282,8 +292,8 @@ impl Open {
         Ok(())
     }
 
-    /// Notes that the server has assigned a number in a queue. Returns an error if the server has assigned that number before.
-    pub(super) fn note_assigned(&mut self, id: QueueId, seq: u64) -> Result<()> {
+    /// Notes that the server has assigned a number to a message with this content. Returns an error if the server has assigned that number before.
+    pub(super) fn note_assigned(&mut self, id: QueueId, seq: u64, content: u64) -> Result<()> {
         let Some(queue) = self.queues.get(&id) else { return Ok(()) };
         let known = self.known.entry(id).or_default();
         known.name.clone_from(&queue.name);
@@ -294,6 +304,7 @@ impl Open {
             )));
         }
         known.last = seq;
+        known.sent.get_or_insert((seq, content));
         Ok(())
     }
 
@@ -322,6 +333,7 @@ impl Open {
         known.last = state.last_sequence;
         known.looked = state.last_sequence;
         known.sight = state.sight();
+        known.sent = None;
         Ok(())
     }
 
@@ -329,18 +341,28 @@ impl Open {
     /// this process may have handled.
     async fn check_same(&self, id: QueueId, state: &Looked) -> Result<()> {
         let (Some(known), Some(queue)) = (self.known.get(&id), self.queues.get(&id)) else { return Ok(()) };
-        let has_none_of_them = state.messages == 0 || state.first_sequence > known.looked;
-        let has_the_same_last_one = state.last_sequence == known.looked && state.sight() == known.sight;
-        if has_none_of_them || has_the_same_last_one {
+        if state.messages == 0 || (state.last_sequence == known.looked && state.sight() == known.sight) {
             return Ok(());
         }
         let Sight { newest, .. } = known.sight;
-        let is_same = match found(&queue.stream, Seq(known.looked)).await? {
-            Some(last) => !known.sight.is_not_last(last.time),
-            // It has left the queue, and an earlier message has not. If it had left before the server was started, nobody knows when it arrived.
-            None => known.sight.is_of(state.created) || newest == 0 || nanos(state.first_timestamp) <= newest,
+        let has_what_was_sent = match known.sent {
+            Some((number, content)) if number >= state.first_sequence => {
+                // If it is not there, it has left the queue.
+                found(&queue.stream, Seq(number)).await?.is_none_or(|sent| content_of(&sent.payload) == content)
+            }
+            _ => true,
         };
-        if is_same {
+        let has_what_was_there = if state.first_sequence > known.looked {
+            true
+        } else {
+            match found(&queue.stream, Seq(known.looked)).await? {
+                Some(last) => !known.sight.is_not_last(last.time),
+                // It has left the queue, and an earlier message has not. If it had left before the server was started, nobody knows when it
+                // arrived.
+                None => known.sight.is_of(state.created) || newest == 0 || nanos(state.first_timestamp) <= newest,
+            }
+        };
+        if has_what_was_sent && has_what_was_there {
             return Ok(());
         }
         let text = format!(

@@ -7,6 +7,7 @@ use std::time::SystemTime;
 use async_nats::jetstream::message::PublishMessage;
 use supervise_core::durable::{Fate, MessageId, Quarantined, Room, Seq, StoreError, StoreErrorKind, Stored};
 
+use super::names::content_of;
 use super::open::Open;
 use super::read::last_number;
 use super::{Result, record};
@@ -58,12 +59,12 @@ impl Open {
 
     pub(super) async fn retry(&mut self, id: MessageId) -> Result<()> {
         let Some(message) = self.confined(id).await? else { return Ok(()) };
-        let message = PublishMessage::build()
-            .payload(record::encode(&message.kind, message.accepted_at, &message.body))
-            .message_id(format!("retry-{id}"));
+        let payload = record::encode(&message.kind, message.accepted_at, &message.body);
+        let content = content_of(&payload);
+        let message = PublishMessage::build().payload(payload).message_id(format!("retry-{id}"));
         let Some(ack) = self.publish_record(&format!("q.{}", id.queue.0), message).await? else { return Ok(()) };
         if !ack.duplicate {
-            self.note_assigned(id.queue, ack.sequence)?;
+            self.note_assigned(id.queue, ack.sequence, content)?;
         }
         self.forget(&self.quarantine, &of_quarantine(id)).await?;
         // The queue may belong to another node.
