@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use async_nats::jetstream::stream::{Config, DiscardPolicy, RetentionPolicy, StorageType};
-use supervise::durable::{Append, Appended, Change, MessageStore, Owner, QueueId, StoreErrorKind};
+use supervise::durable::{Append, Appended, Change, Group, MessageStore, Owner, QueueId, StoreErrorKind};
 
 use crate::proxy::Proxy;
 use crate::server::Server;
@@ -200,4 +200,32 @@ async fn a_clock_that_was_set_back_does_not_make_another_stream_of_one() {
     assert_ne!(created(&server, queue).await, before, "the server says that it is another one");
     let claim = claims(&mut desk.store).await.expect("nothing is missing");
     assert_eq!((claim.waiting, desk.bodies().await), (3, vec![1, 2, 3]));
+}
+
+/// The last message stays in its stream after it was handled. The stream has no room for it and another one.
+#[tokio::test]
+async fn a_stream_that_is_full_of_what_was_handled_takes_the_next_message() {
+    for is_elsewhere in [false, true] {
+        let Some(server) = Server::start() else { return };
+        let mut desk = Desk::new(&server.url()).await;
+        let queue = desk.queue;
+        let (mut other, _) = opened(&server.url()).await;
+        configure(&server, &stream_name(queue), |config| config.max_messages = 1).await;
+        for number in 1..=3 {
+            let group = Group { changes: vec![append(queue, number, None)] };
+            let mut send = async || match is_elsewhere {
+                true => other.commit(&group).await.expect("the server runs"),
+                false => desk.store.commit(&group).await.expect("the server runs"),
+            };
+            let mut answers = send().await;
+            if answers == [Appended::Full] {
+                answers = send().await;
+            }
+            let [Appended::Stored(seq)] = answers[..] else { panic!("nothing waits: {answers:?}") };
+            assert_eq!(send().await, [Appended::Full], "it waits");
+            assert_eq!(desk.bodies().await, [number]);
+            desk.commit(vec![handled(queue, seq.0)]).await.expect("the server runs");
+            assert_eq!(desk.bodies().await, [] as [u64; 0], "nothing was lost");
+        }
+    }
 }

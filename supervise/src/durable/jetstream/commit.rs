@@ -55,7 +55,7 @@ impl Open {
 
     /// The server's answers to the messages that were published, in their order.
     async fn settle(&mut self, answers: &mut Vec<Appended>, sent: &mut Vec<Sent>) -> Result<(), CommitError> {
-        let mut elsewhere = BTreeMap::new();
+        let (mut elsewhere, mut full) = (BTreeMap::new(), BTreeSet::new());
         for sent in sent.drain(..) {
             let Sent::Waits { ack, queue, content, has_key } = sent else {
                 answers.push(Appended::TooLarge);
@@ -72,6 +72,7 @@ impl Open {
                 }
                 Err(error) if is_full(&error) => {
                     self.reserve.may_be_spent();
+                    full.insert(queue);
                     Appended::Full
                 }
                 // Somebody has limited the size of this queue's messages.
@@ -83,6 +84,10 @@ impl Open {
         }
         for (queue, last) in elsewhere {
             self.notify(queue, last).await;
+        }
+        for queue in full {
+            // If the server has just failed, the next request says so.
+            let _later = self.make_room(queue).await;
         }
         Ok(())
     }

@@ -118,9 +118,10 @@ impl Sight {
         self.created == 0 || created == 0 || self.created == created
     }
 
-    /// Whether a message is the one that was the last. It has the same number, and it `arrived` then.
+    /// Whether a message is the one that was the last. It has the same number, and it `arrived` then. If nobody knows when the last one had
+    /// arrived, the time at which the stream was `created` decides.
     pub(super) fn had_last(self, created: u64, arrived: DateTime) -> bool {
-        self.is_of(created) || nanos(arrived) == self.newest
+        !self.is_not_last(arrived) && (self.newest > 0 || self.is_of(created))
     }
 
     /// Whether a message with the number of the last one, which `arrived` then, is certainly another one.
