@@ -229,3 +229,27 @@ async fn a_stream_that_is_full_of_what_was_handled_takes_the_next_message() {
         }
     }
 }
+
+/// What a store has replaced or deleted would come back, or nothing could be replaced, or the lease of one queue would end that of another.
+#[tokio::test]
+async fn a_system_whose_records_cannot_be_replaced_is_not_opened_until_that_is_mended() {
+    let Some(server) = Server::start() else { return };
+    let _streams = opened(&server.url()).await;
+    let changes: [fn(&mut Config); 3] = [
+        |config| config.max_messages_per_subject = 5,
+        |config| (config.discard, config.discard_new_per_subject) = (DiscardPolicy::New, true),
+        |config| config.max_messages = 1,
+    ];
+    for name in ["SV_shop_STATE", "SV_shop_QUARANTINE", "SV_shop_LEASE"] {
+        let context = server.context().await;
+        let config = context.get_stream(name).await.expect("it is there").cached_info().config.clone();
+        for change in changes {
+            configure(&server, name, change).await;
+            let mut store = store(&server.url());
+            let error = store.open(&Owner::new("shop")).await.expect_err("its records are not safe");
+            assert!(error.text.contains(name), "{error}");
+            context.update_stream(config.clone()).await.expect("the server takes it");
+            store.open(&Owner::new("shop")).await.expect("it can be used");
+        }
+    }
+}

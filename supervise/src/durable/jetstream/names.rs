@@ -144,7 +144,7 @@ pub(super) fn unfit(config: &stream::Config) -> Option<&'static str> {
     first_of(reasons)
 }
 
-fn first_of<const N: usize>(reasons: [(bool, &'static str); N]) -> Option<&'static str> {
+pub(super) fn first_of<const N: usize>(reasons: [(bool, &'static str); N]) -> Option<&'static str> {
     reasons.into_iter().find_map(|(holds, why)| holds.then_some(why))
 }
 
