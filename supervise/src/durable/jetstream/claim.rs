@@ -157,7 +157,7 @@ impl Open {
 
     /// What is known about messages of a queue that have failed.
     pub(super) async fn charges(&self, id: QueueId) -> Result<HashMap<u64, Charge>> {
-        let charges = last_messages(&self.state, self.subject(&format!("state.charge.{}.*", id.0))).await?;
+        let charges = last_messages(&self.state, self.subject(&format!("state.charge.{}.*", id.0)), 1).await?;
         let charges = charges.into_iter().filter_map(|(subject, payload, _)| {
             Some((last_number(&subject)?, Charge::decode(&mut Fields(&payload))))
         });

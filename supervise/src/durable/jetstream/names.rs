@@ -99,6 +99,17 @@ impl Looked {
     }
 }
 
+/// How far the names of queues were read, so that the next reader brings only those that have changed.
+#[derive(Default)]
+pub(super) struct NamesRead {
+    /// The server, and when the stream of the names was created. If one of them is another, somebody may have made the stream anew.
+    from: (String, u64),
+    /// The last number of that stream.
+    last: u64,
+    /// The highest number of a queue.
+    highest: Option<u32>,
+}
+
 /// What tells the messages of a stream from those of one that was made anew under its name. Times are the server's, in nanoseconds since 1970.
 ///
 /// Two streams of one name were created at different times. But one stream may also have two times: if somebody configures it anew,
@@ -184,16 +195,22 @@ pub(super) fn stream_name(system: &str, id: QueueId) -> String {
 impl Open {
     /// Learns which queues there are, and returns their highest number. Other nodes create queues too.
     pub(super) async fn read_names(&mut self) -> Result<Option<u32>> {
-        let names = last_messages(&self.state, self.subject("state.queue.*")).await?;
-        let mut highest = None;
-        for (subject, payload, _) in names {
-            let Some(number) = last_number(&subject).and_then(|number| u32::try_from(number).ok()) else {
-                continue;
-            };
-            highest = highest.max(Some(number));
-            self.named(QueueId(number), &payload).await?;
+        let info = self.state.get_info().await.map_err(broken)?;
+        let from = (self.client.server_info().server_id, nanos(info.created));
+        let last = info.state.last_sequence;
+        let has_read = if self.names.from == from && self.names.last <= last { self.names.last } else { 0 };
+        if has_read < last {
+            let names = last_messages(&self.state, self.subject("state.queue.*"), has_read + 1).await?;
+            for (subject, payload, _) in names {
+                let Some(number) = last_number(&subject).and_then(|number| u32::try_from(number).ok()) else {
+                    continue;
+                };
+                self.names.highest = self.names.highest.max(Some(number));
+                self.named(QueueId(number), &payload).await?;
+            }
         }
-        Ok(highest)
+        (self.names.from, self.names.last) = (from, last);
+        Ok(self.names.highest)
     }
 
     /// Notes that a queue has this name.

@@ -18,7 +18,7 @@ use tokio_stream::StreamExt;
 use super::commit::is_full;
 use super::handled::delete;
 use super::lease::Leases;
-use super::names::{Known, Queue, first_of, stream_name, unfit};
+use super::names::{Known, NamesRead, Queue, first_of, stream_name, unfit};
 use super::read::{last_messages, last_number, numbers};
 use super::reserve::Reserve;
 use super::{JetStreamStore, KEYS_ARE_KEPT, Result, broken};
@@ -40,6 +40,7 @@ pub(super) struct Open {
     pub(super) queues: BTreeMap<QueueId, Queue>,
     /// What this process knows of each queue, also from earlier connections.
     pub(super) known: BTreeMap<QueueId, Known>,
+    pub(super) names: NamesRead,
     /// The number of the first queue.
     pub(super) base: u32,
     /// How large a message may be.
@@ -119,6 +120,7 @@ impl Open {
             leases,
             queues: BTreeMap::new(),
             known: store.known.clone(),
+            names: NamesRead::default(),
             base: 0,
             largest: most.saturating_sub(CONFINED).max(most / 2),
             reserve: Reserve::default(),
@@ -210,7 +212,7 @@ impl Open {
 
     /// Whether a process has left a queue without releasing it.
     pub(super) async fn ended(&self) -> Result<Ended> {
-        let owners = last_messages(&self.state, self.subject("state.owner.*")).await?;
+        let owners = last_messages(&self.state, self.subject("state.owner.*"), 1).await?;
         let left =
             |(_, owner, _): &(String, Bytes, u64)| !owner.is_empty() && owner != self.settings.token.as_bytes();
         Ok(if owners.iter().any(left) { Ended::ProcessDied } else { Ended::Cleanly })

@@ -131,10 +131,15 @@ pub(super) async fn read<I>(
     Ok(())
 }
 
-/// The last message of each subject, with its number.
-pub(super) async fn last_messages(stream: &Stream, filter: String) -> Result<Vec<(String, Bytes, u64)>> {
+/// The last message of each subject, with its number, which is at least `start_sequence`.
+pub(super) async fn last_messages(
+    stream: &Stream,
+    filter: String,
+    start_sequence: u64,
+) -> Result<Vec<(String, Bytes, u64)>> {
     let mut found = Vec::new();
-    let which = pull::Config { filter_subject: filter, ..pull::Config::default() };
+    let deliver_policy = DeliverPolicy::ByStartSequence { start_sequence };
+    let which = pull::Config { filter_subject: filter, deliver_policy, ..pull::Config::default() };
     read(stream, which, usize::MAX, |subject, seq, payload| {
         found.push((subject, payload, seq));
         true
