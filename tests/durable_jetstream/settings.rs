@@ -213,9 +213,9 @@ async fn a_stream_that_is_full_of_what_was_handled_takes_the_next_message() {
         configure(&server, &stream_name(queue), |config| config.max_messages = 1).await;
         for number in 1..=3 {
             let group = Group { changes: vec![append(queue, number, None)] };
-            let mut send = async || match is_elsewhere {
-                true => other.commit(&group).await.expect("the server runs"),
-                false => desk.store.commit(&group).await.expect("the server runs"),
+            let mut send = async || {
+                let sender = if is_elsewhere { &mut other } else { &mut desk.store };
+                sender.commit(&group).await.expect("the server runs")
             };
             let mut answers = send().await;
             if answers == [Appended::Full] {
