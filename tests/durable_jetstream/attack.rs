@@ -555,3 +555,19 @@ async fn whoever_finds_another_server_reads_all_names_again() {
     let row = tokio::time::timeout(LEASE * 20, found).await.expect("the server runs").expect("there is one");
     assert_eq!(row.queue, theirs);
 }
+
+/// The first message waits, and many have left the queue behind it. nats-server 2.9.10 counts some of them still.
+#[tokio::test]
+async fn a_page_does_not_wait_for_messages_that_have_left_the_queue() {
+    let Some(server) = Server::start() else { return };
+    let mut desk = Desk::new(&server.url()).await;
+    let queue = desk.queue;
+    desk.commit(vec![append(queue, 1, None)]).await.expect("the server runs");
+    for _ in 0..20 {
+        desk.commit((0..4).map(|_| large(queue, 500_000)).collect()).await.expect("the server runs");
+    }
+    desk.commit((2..=81).map(|number| handled(queue, number)).collect()).await.expect("the server runs");
+    let before = std::time::Instant::now();
+    assert_eq!(desk.bodies().await, [1]);
+    assert!(before.elapsed() < Duration::from_secs(3), "all other queues wait meanwhile: {:?}", before.elapsed());
+}

@@ -37,10 +37,13 @@ impl Open {
         let mut bytes = 0_usize;
         let from = DeliverPolicy::ByStartSequence { start_sequence: after.0 + 1 };
         let kept = queue.kept.number;
+        // The server may count messages behind the last one that have left the stream, and wait for them.
+        let last = self.known.get(&id).map_or(0, |known| known.looked);
         let which = pull::Config { deliver_policy: from, ..pull::Config::default() };
         read(&queue.stream, which, room.messages, |_, seq, payload| {
+            let may_have_more = seq < last;
             if seq == kept {
-                return true;
+                return may_have_more;
             }
             let charge = charges.get(&seq).cloned().unwrap_or_default();
             let message = record::decode(seq, &payload, charge);
@@ -49,7 +52,7 @@ impl Open {
             if has_room {
                 page.push(message);
             }
-            has_room && page.len() < room.messages
+            has_room && page.len() < room.messages && may_have_more
         })
         .await?;
         Ok(page)
