@@ -503,3 +503,71 @@ async fn whoever_finds_the_server_full_fills_the_reserve_when_there_is_room() {
     };
     tokio::time::timeout(LEASE * 20, filled).await.expect("the store looks again");
 }
+
+/// Otherwise a system with thousands of queues would take minutes to make them.
+#[tokio::test]
+async fn whoever_makes_a_queue_does_not_read_the_names_of_all_others_again() {
+    let Some(server) = Server::start() else { return };
+    let proxy = Proxy::to(server.port()).await;
+    let mut desk = Desk::new(&proxy.url()).await;
+    let context = server.context().await;
+    let name = |number: u32| (format!("sv.shop.state.queue.{number}"), format!("queue-{number}").into());
+    for number in 1..=1000 {
+        let (subject, name) = name(desk.queue.0 + number);
+        context.publish(subject, name).await.expect("the server runs").await.expect("the server runs");
+    }
+    let mut claim = async |name: &str| desk.store.claim(name).await.expect("nobody has it").queue.0;
+    let first = claim("first").await;
+    let before = proxy.bytes_down();
+    assert_eq!([claim("a").await, claim("b").await, claim("c").await], [first + 1, first + 2, first + 3]);
+    let bytes = proxy.bytes_down() - before;
+    assert!(bytes < 60_000, "{bytes} bytes to make three queues");
+    // Another process has made one since.
+    let (subject, _) = name(first + 4);
+    context.publish(subject, "theirs".into()).await.expect("the server runs").await.expect("the server runs");
+    let theirs = desk.store.queue("theirs").await.expect("the server runs").expect("there is one");
+    assert_eq!(theirs.queue.0, first + 4);
+}
+
+/// Another process is faster, so the numbers of its records are those that this process has read.
+#[tokio::test]
+async fn whoever_finds_another_server_reads_all_names_again() {
+    let Some(mut server) = Server::start() else { return };
+    let (mut store, _) = opened(&server.url()).await;
+    for name in ["a", "b", "c"] {
+        store.claim(name).await.expect("nobody has it");
+    }
+    server.start_empty();
+    let (mut other, _) = opened(&server.url()).await;
+    let theirs = other.claim("orders").await.expect("nobody has it").queue;
+    for name in ["e", "f", "g"] {
+        other.claim(name).await.expect("nobody has it");
+    }
+    let found = async {
+        loop {
+            match store.queue("orders").await {
+                Ok(row) => return row,
+                // It connects again.
+                Err(_) => tokio::time::sleep(LEASE / 10).await,
+            }
+        }
+    };
+    let row = tokio::time::timeout(LEASE * 20, found).await.expect("the server runs").expect("there is one");
+    assert_eq!(row.queue, theirs);
+}
+
+/// The first message waits, and many have left the queue behind it. nats-server 2.9.10 counts some of them still.
+#[tokio::test]
+async fn a_page_does_not_wait_for_messages_that_have_left_the_queue() {
+    let Some(server) = Server::start() else { return };
+    let mut desk = Desk::new(&server.url()).await;
+    let queue = desk.queue;
+    desk.commit(vec![append(queue, 1, None)]).await.expect("the server runs");
+    for _ in 0..20 {
+        desk.commit((0..4).map(|_| large(queue, 500_000)).collect()).await.expect("the server runs");
+    }
+    desk.commit((2..=81).map(|number| handled(queue, number)).collect()).await.expect("the server runs");
+    let before = std::time::Instant::now();
+    assert_eq!(desk.bodies().await, [1]);
+    assert!(before.elapsed() < Duration::from_secs(3), "all other queues wait meanwhile: {:?}", before.elapsed());
+}

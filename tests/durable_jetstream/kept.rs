@@ -391,3 +391,106 @@ async fn whoever_deletes_again_asks_only_for_what_is_there() {
     assert_eq!(stream.get_info().await.expect("the server runs").state.messages, 1, "the last one stays");
     assert_eq!(desk.bodies().await, [] as [u64; 0]);
 }
+
+/// Messages whose stream was made anew after the message 2 of the earlier stream had gone into quarantine. They have the same numbers.
+async fn messages_beside_a_quarantine_of_an_earlier_stream(server: &Server) -> QueueId {
+    let mut desk = desk_with(&server.url(), 1..=3).await;
+    let queue = desk.queue;
+    desk.commit(vec![confine(queue, 2), handled(queue, 1), handled(queue, 3)]).await.expect("the server runs");
+    Box::new(desk.store).close().await.expect("the server runs");
+    make_anew(server, queue).await;
+    send_from_elsewhere(server, queue, 11..=14).await;
+    queue
+}
+
+fn confine(queue: QueueId, number: u64) -> Change {
+    let id = MessageId { queue, seq: Seq(number) };
+    Change::Quarantine { id, fate: Fate::Failed, failures: vec!["x".to_owned()] }
+}
+
+#[tokio::test]
+async fn whoever_finishes_a_quarantine_deletes_no_message_of_another_stream() {
+    for is_shared in [false, true] {
+        let Some(server) = Server::start() else { return };
+        let queue = messages_beside_a_quarantine_of_an_earlier_stream(&server).await;
+        if is_shared {
+            let (mut first, _) = member(&server).await;
+            take(&mut first, queue, &[]).await.expect("it shares the queue");
+            drop(first);
+            let (mut second, _) = member(&server).await;
+            let taken = take_all(&mut second, queue).await;
+            assert_eq!(crashes(&taken), [(1, 1), (2, 1), (3, 1), (4, 1)]);
+        } else {
+            let (mut first, _) = opened(&server.url()).await;
+            claims(&mut first).await.expect("nobody has it");
+            drop(first);
+            let (mut store, _) = opened(&server.url()).await;
+            let claim = claims(&mut store).await.expect("the lease ends");
+            let mut desk = Desk { store, queue };
+            assert_eq!((claim.waiting, desk.bodies().await), (4, vec![11, 12, 13, 14]));
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_message_in_quarantine_gives_way_to_no_message_of_another_stream() {
+    let Some(server) = Server::start() else { return };
+    let queue = messages_beside_a_quarantine_of_an_earlier_stream(&server).await;
+    let (mut store, _) = opened(&server.url()).await;
+    claims(&mut store).await.expect("nobody has it");
+    let mut desk = Desk { store, queue };
+    desk.commit(vec![confine(queue, 2), handled(queue, 1)]).await.expect("the server runs");
+    drop(desk);
+    let (mut store, _) = opened(&server.url()).await;
+    let claim = claims(&mut store).await.expect("the lease ends");
+    let mut desk = Desk { store, queue };
+    assert_eq!((claim.waiting, desk.bodies().await), (2, vec![13, 14]));
+    let room = Room { messages: 10, bytes: 1 << 20 };
+    let confined = desk.store.quarantined("orders", Seq(0), room).await.expect("the server runs");
+    let bodies: Vec<u8> = confined.iter().map(|confined| confined.message.body[0]).collect();
+    assert_eq!(bodies, [2, 12]);
+    let retry = confined.iter().map(|confined| Change::Retry(confined.id)).collect();
+    desk.commit(retry).await.expect("the server runs");
+    assert_eq!(desk.bodies().await, [13, 14, 2, 12]);
+}
+
+/// The same as for messages that the owner has read. These it has only sent.
+#[tokio::test]
+async fn an_owner_of_messages_that_it_has_sent_deletes_no_others() {
+    for is_restored in [false, true] {
+        let Some(mut server) = Server::start() else { return };
+        let mut desk = Desk::new(&server.url()).await;
+        let queue = desk.queue;
+        server.save();
+        claims(&mut desk.store).await.expect("it is ours");
+        for number in 1..=3 {
+            desk.commit(vec![append(queue, number, None)]).await.expect("the server runs");
+        }
+        if is_restored {
+            server.restore_stream(&format!("SV_shop_Q{}", queue.0));
+        } else {
+            make_anew(&server, queue).await;
+        }
+        send_from_elsewhere(&server, queue, 11..=14).await;
+        claims(&mut desk.store).await.map(drop).expect_err("these are the numbers of other messages");
+        let all = (1..=3).map(|number| handled(queue, number)).collect();
+        let _refused = desk.commit(all).await;
+        let messages = stream(&server, queue).await.cached_info().state.messages;
+        assert_eq!(messages, 4, "all that was accepted is there: {is_restored}");
+    }
+}
+
+/// The same, and the owner does not know that the stream is another one when it deletes.
+#[tokio::test]
+async fn an_owner_looks_at_what_it_has_sent_before_it_deletes() {
+    let Some(server) = Server::start() else { return };
+    let mut desk = desk_with(&server.url(), 1..=3).await;
+    let queue = desk.queue;
+    make_anew(&server, queue).await;
+    send_from_elsewhere(&server, queue, 11..=14).await;
+    // It goes on sending.
+    desk.commit(vec![append(queue, 4, None)]).await.expect("the server runs");
+    let all = (1..=3).map(|number| handled(queue, number)).collect();
+    desk.commit(all).await.expect_err("these are the numbers of other messages");
+    assert_eq!(stream(&server, queue).await.cached_info().state.messages, 5, "all that was accepted is there");
+}

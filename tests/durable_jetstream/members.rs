@@ -146,17 +146,19 @@ async fn dur_45_a_member_stays_one_while_another_process_asks_for_the_queue_alon
 #[tokio::test]
 async fn a_quarantine_that_a_member_has_begun_is_finished_by_another() {
     let Some(server) = Server::start() else { return };
-    let (mut first, claim) = member(&server).await;
-    let queue = claim.queue;
+    let proxy = Proxy::to(server.port()).await;
+    let (mut first, _) = opened(&proxy.url()).await;
+    let queue = shared(&mut first).share("orders").await.expect("nobody has it").queue;
     commit(&mut first, (1..=2).map(|number| append(queue, number, None)).collect()).await;
     take(&mut first, queue, &[]).await.expect("it shares the queue");
-    let id = MessageId { queue, seq: Seq(2) };
-    commit(&mut first, vec![Change::Quarantine { id, fate: Fate::Failed, failures: vec!["x".to_owned()] }]).await;
+    let confine = |number| {
+        let id = MessageId { queue, seq: Seq(number) };
+        Change::Quarantine { id, fate: Fate::Failed, failures: vec!["x".to_owned()] }
+    };
+    commit(&mut first, vec![confine(2)]).await;
     // It dies between the two steps of the next quarantine.
-    let (context, quarantine) = stream(&server, "SV_shop_QUARANTINE").await;
-    let subject = |number: u64| format!("sv.shop.quarantine.{}.{number}", queue.0);
-    let record = quarantine.get_last_raw_message_by_subject(&subject(2)).await.expect("2 is there");
-    context.publish(subject(1), record.payload).await.expect("the server runs").await.expect("the server runs");
+    proxy.holds("STREAM.MSG.DELETE");
+    first.commit(&Group { changes: vec![confine(1)] }).await.expect_err("the server does not hear of it");
     drop(first);
     let (mut second, _) = member(&server).await;
     assert_eq!(crashes(&take_all(&mut second, queue).await), [], "1 is in quarantine");

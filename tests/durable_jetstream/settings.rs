@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use async_nats::jetstream::stream::{Config, DiscardPolicy, RetentionPolicy, StorageType};
-use supervise::durable::{Append, Appended, Change, MessageStore, Owner, QueueId, StoreErrorKind};
+use supervise::durable::{Append, Appended, Change, Group, MessageStore, Owner, QueueId, StoreErrorKind};
 
 use crate::proxy::Proxy;
 use crate::server::Server;
@@ -200,4 +200,56 @@ async fn a_clock_that_was_set_back_does_not_make_another_stream_of_one() {
     assert_ne!(created(&server, queue).await, before, "the server says that it is another one");
     let claim = claims(&mut desk.store).await.expect("nothing is missing");
     assert_eq!((claim.waiting, desk.bodies().await), (3, vec![1, 2, 3]));
+}
+
+/// The last message stays in its stream after it was handled. The stream has no room for it and another one.
+#[tokio::test]
+async fn a_stream_that_is_full_of_what_was_handled_takes_the_next_message() {
+    for is_elsewhere in [false, true] {
+        let Some(server) = Server::start() else { return };
+        let mut desk = Desk::new(&server.url()).await;
+        let queue = desk.queue;
+        let (mut other, _) = opened(&server.url()).await;
+        configure(&server, &stream_name(queue), |config| config.max_messages = 1).await;
+        for number in 1..=3 {
+            let group = Group { changes: vec![append(queue, number, None)] };
+            let mut send = async || {
+                let sender = if is_elsewhere { &mut other } else { &mut desk.store };
+                sender.commit(&group).await.expect("the server runs")
+            };
+            let mut answers = send().await;
+            if answers == [Appended::Full] {
+                answers = send().await;
+            }
+            let [Appended::Stored(seq)] = answers[..] else { panic!("nothing waits: {answers:?}") };
+            assert_eq!(send().await, [Appended::Full], "it waits");
+            assert_eq!(desk.bodies().await, [number]);
+            desk.commit(vec![handled(queue, seq.0)]).await.expect("the server runs");
+            assert_eq!(desk.bodies().await, [] as [u64; 0], "nothing was lost");
+        }
+    }
+}
+
+/// What a store has replaced or deleted would come back, or nothing could be replaced, or the lease of one queue would end that of another.
+#[tokio::test]
+async fn a_system_whose_records_cannot_be_replaced_is_not_opened_until_that_is_mended() {
+    let Some(server) = Server::start() else { return };
+    let _streams = opened(&server.url()).await;
+    let changes: [fn(&mut Config); 3] = [
+        |config| config.max_messages_per_subject = 5,
+        |config| (config.discard, config.discard_new_per_subject) = (DiscardPolicy::New, true),
+        |config| config.max_messages = 1,
+    ];
+    for name in ["SV_shop_STATE", "SV_shop_QUARANTINE", "SV_shop_LEASE"] {
+        let context = server.context().await;
+        let config = context.get_stream(name).await.expect("it is there").cached_info().config.clone();
+        for change in changes {
+            configure(&server, name, change).await;
+            let mut store = store(&server.url());
+            let error = store.open(&Owner::new("shop")).await.expect_err("its records are not safe");
+            assert!(error.text.contains(name), "{error}");
+            context.update_stream(config.clone()).await.expect("the server takes it");
+            store.open(&Owner::new("shop")).await.expect("it can be used");
+        }
+    }
 }

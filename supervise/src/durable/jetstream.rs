@@ -92,9 +92,13 @@ const ACCEPT_TIMEOUT: Duration = Duration::from_secs(5);
 /// `SV_<system>_LEASE` and `SV_<system>_QUARANTINE`. The last message of a queue's stream stays there after it was handled, because a
 /// server that is killed may forget where an empty stream was. The server counts it; [`Store::queues`](crate::durable::Store::queues) does not.
 ///
-/// You may limit the streams of queues, as long as `discard` stays `new`. If a stream is configured so that it may lose messages, for example with
-/// a `max_age` or with another `retention`, its queue cannot be claimed until you have configured the stream anew. If `SV_<system>_STATE` or
-/// `SV_<system>_QUARANTINE` may lose messages, or its `max_msg_size` is less than the server's `max_payload`, the store does not open.
+/// You may limit the streams of queues, as long as `discard` stays `new`. If nothing waits and a limit leaves no room beside the last message,
+/// the store refuses the next message as `Full` once, and deletes the last one.
+///
+/// If a stream is configured so that it may lose messages, for example with a `max_age` or with another `retention`, its queue cannot be claimed
+/// until you have configured the stream anew. The store does not open if `SV_<system>_STATE` or `SV_<system>_QUARANTINE` may lose messages or has
+/// a `max_msg_size` less than the server's `max_payload`, if one of these two or `SV_<system>_LEASE` has a `max_msgs_per_subject` other than 1,
+/// or if a limit makes the last one lose leases.
 pub struct JetStreamStore {
     url: String,
     security: Security,

@@ -5,12 +5,13 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use supervise_core::durable::lease::{Said, Sighting};
-use supervise_core::durable::{Claim, QueueId, Seq, StoreError, StoreErrorKind};
+use supervise_core::durable::{Claim, MessageId, QueueId, Seq, StoreError, StoreErrorKind};
 
 use super::handled::Waiting;
 use super::lease::{Lease, NotTaken, Terms, Watch};
 use super::names::Owned;
 use super::open::Open;
+use super::quarantine::before_quarantine;
 use super::read::{last_messages, last_number, numbers_from, read};
 use super::record::{Charge, Fields};
 use super::tally::Tally;
@@ -156,7 +157,7 @@ impl Open {
 
     /// What is known about messages of a queue that have failed.
     pub(super) async fn charges(&self, id: QueueId) -> Result<HashMap<u64, Charge>> {
-        let charges = last_messages(&self.state, self.subject(&format!("state.charge.{}.*", id.0))).await?;
+        let charges = last_messages(&self.state, self.subject(&format!("state.charge.{}.*", id.0)), 1).await?;
         let charges = charges.into_iter().filter_map(|(subject, payload, _)| {
             Some((last_number(&subject)?, Charge::decode(&mut Fields(&payload))))
         });
@@ -166,10 +167,13 @@ impl Open {
     /// The last owner may have died between the two steps of a quarantine. Returns how many messages leave the queue.
     pub(super) async fn finish_quarantine(&mut self, id: QueueId) -> Result<u64> {
         let confined = self.confined_subjects(&format!("quarantine.{}.*", id.0)).await?;
+        let numbers = confined.iter().filter_map(|subject| last_number(subject)).map(before_quarantine);
         let mut left = 0;
-        for number in confined.iter().filter_map(|subject| last_number(subject)) {
-            let message = supervise_core::durable::MessageId { queue: id, seq: Seq(number) };
-            if self.waiting(message).await?.is_some() {
+        for number in numbers.collect::<BTreeSet<_>>() {
+            let message = MessageId { queue: id, seq: Seq(number) };
+            if let Some(waiting) = self.waiting(message).await?
+                && self.is_confined(message, &waiting).await?
+            {
                 self.remove(id, BTreeSet::from([number])).await?;
                 left += 1;
             }

@@ -10,7 +10,7 @@ use async_nats::jetstream::{Error, ErrorCode};
 use supervise_core::durable::{Append, Appended, Change, CommitError, Group, MessageId, QueueId, Seq};
 
 use super::Result;
-use super::names::{Queue, of_charge};
+use super::names::{Queue, content_of, of_charge};
 use super::open::Open;
 use super::quarantine::of_quarantine;
 use super::record::{self, Charge, Record};
@@ -20,7 +20,7 @@ const ON_THEIR_WAY: usize = 1024;
 
 /// A message that was published, or that is never published.
 enum Sent {
-    Waits { ack: PublishAckFuture, queue: QueueId, has_key: bool },
+    Waits { ack: PublishAckFuture, queue: QueueId, content: u64, has_key: bool },
     TooLarge,
 }
 
@@ -55,16 +55,16 @@ impl Open {
 
     /// The server's answers to the messages that were published, in their order.
     async fn settle(&mut self, answers: &mut Vec<Appended>, sent: &mut Vec<Sent>) -> Result<(), CommitError> {
-        let mut elsewhere = BTreeMap::new();
+        let (mut elsewhere, mut full) = (BTreeMap::new(), BTreeSet::new());
         for sent in sent.drain(..) {
-            let Sent::Waits { ack, queue, has_key } = sent else {
+            let Sent::Waits { ack, queue, content, has_key } = sent else {
                 answers.push(Appended::TooLarge);
                 continue;
             };
             answers.push(match ack.await {
                 Ok(ack) if has_key && ack.duplicate => Appended::Known,
                 Ok(ack) => {
-                    self.note_assigned(queue, ack.sequence).map_err(unknown)?;
+                    self.note_assigned(queue, ack.sequence, content).map_err(unknown)?;
                     if self.queues.get(&queue).is_some_and(|queue| queue.owned.is_none()) {
                         elsewhere.insert(queue, ack.sequence);
                     }
@@ -72,6 +72,7 @@ impl Open {
                 }
                 Err(error) if is_full(&error) => {
                     self.reserve.may_be_spent();
+                    full.insert(queue);
                     Appended::Full
                 }
                 // Somebody has limited the size of this queue's messages.
@@ -83,6 +84,10 @@ impl Open {
         }
         for (queue, last) in elsewhere {
             self.notify(queue, last).await;
+        }
+        for queue in full {
+            // If the server has just failed, the next request says so.
+            let _later = self.make_room(queue).await;
         }
         Ok(())
     }
@@ -100,8 +105,9 @@ impl Open {
             return Ok(Sent::TooLarge);
         }
         let subject = self.subject(&format!("q.{}", append.queue.0));
+        let content = content_of(&payload);
         match self.context.send_publish(subject, message.payload(payload)).await {
-            Ok(ack) => Ok(Sent::Waits { ack, queue: append.queue, has_key: append.key.is_some() }),
+            Ok(ack) => Ok(Sent::Waits { ack, queue: append.queue, content, has_key: append.key.is_some() }),
             Err(error) if error.kind() == PublishErrorKind::MaxPayloadExceeded => Ok(Sent::TooLarge),
             Err(error) => Err(unknown(error)),
         }

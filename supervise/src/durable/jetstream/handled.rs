@@ -112,6 +112,17 @@ impl Open {
         Ok(())
     }
 
+    /// If the only message of a stream was handled and stays there, deletes it, because the stream has no room for another one.
+    pub(super) async fn make_room(&mut self, id: QueueId) -> Result<()> {
+        self.read_kept(id).await?;
+        let state = self.stream_state(id).await?;
+        let kept = self.kept_in(id, &state).await?;
+        if let (1, Some(number), Some(queue)) = (state.messages, kept, self.queues.get(&id)) {
+            delete(&queue.stream, number).await?;
+        }
+        Ok(())
+    }
+
     /// Which message of a stream was handled and stays there. A record of an earlier stream says nothing about this one.
     pub(super) async fn read_kept(&mut self, id: QueueId) -> Result<()> {
         let record = self.last(&self.state, &of_handled(id)).await?;

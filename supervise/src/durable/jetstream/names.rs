@@ -1,6 +1,7 @@
 //! The queues, and their names.
 
 use std::collections::{BTreeMap, HashMap};
+use std::hash::{DefaultHasher, Hasher};
 use std::time::{Instant, SystemTime};
 
 use async_nats::datetime::DateTime;
@@ -60,6 +61,8 @@ pub(super) struct Known {
     pub(super) looked: u64,
     /// The stream at that time.
     pub(super) sight: Sight,
+    /// The first message that this process has put into the stream since then: its number, and what its content is known by.
+    pub(super) sent: Option<(u64, u64)>,
     /// The lease of the process that owns the queue.
     pub(super) holder: Option<Sighting<Instant>>,
     /// The same of each process that shares the queue.
@@ -96,6 +99,17 @@ impl Looked {
     }
 }
 
+/// How far the names of queues were read, so that the next reader brings only those that have changed.
+#[derive(Default)]
+pub(super) struct NamesRead {
+    /// The server, and when the stream of the names was created. If one of them is another, somebody may have made the stream anew.
+    from: (String, u64),
+    /// The last number of that stream.
+    last: u64,
+    /// The highest number of a queue.
+    highest: Option<u32>,
+}
+
 /// What tells the messages of a stream from those of one that was made anew under its name. Times are the server's, in nanoseconds since 1970.
 ///
 /// Two streams of one name were created at different times. But one stream may also have two times: if somebody configures it anew,
@@ -115,9 +129,10 @@ impl Sight {
         self.created == 0 || created == 0 || self.created == created
     }
 
-    /// Whether a message is the one that was the last. It has the same number, and it `arrived` then.
+    /// Whether a message is the one that was the last. It has the same number, and it `arrived` then. If nobody knows when the last one had
+    /// arrived, the time at which the stream was `created` decides.
     pub(super) fn had_last(self, created: u64, arrived: DateTime) -> bool {
-        self.is_of(created) || nanos(arrived) == self.newest
+        !self.is_not_last(arrived) && (self.newest > 0 || self.is_of(created))
     }
 
     /// Whether a message with the number of the last one, which `arrived` then, is certainly another one.
@@ -140,8 +155,15 @@ pub(super) fn unfit(config: &stream::Config) -> Option<&'static str> {
     first_of(reasons)
 }
 
-fn first_of<const N: usize>(reasons: [(bool, &'static str); N]) -> Option<&'static str> {
+pub(super) fn first_of<const N: usize>(reasons: [(bool, &'static str); N]) -> Option<&'static str> {
     reasons.into_iter().find_map(|(holds, why)| holds.then_some(why))
+}
+
+/// A number by which the content of a message is known, in this process.
+pub(super) fn content_of(payload: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(payload);
+    hasher.finish()
 }
 
 fn nanos(time: DateTime) -> u64 {
@@ -173,16 +195,22 @@ pub(super) fn stream_name(system: &str, id: QueueId) -> String {
 impl Open {
     /// Learns which queues there are, and returns their highest number. Other nodes create queues too.
     pub(super) async fn read_names(&mut self) -> Result<Option<u32>> {
-        let names = last_messages(&self.state, self.subject("state.queue.*")).await?;
-        let mut highest = None;
-        for (subject, payload, _) in names {
-            let Some(number) = last_number(&subject).and_then(|number| u32::try_from(number).ok()) else {
-                continue;
-            };
-            highest = highest.max(Some(number));
-            self.named(QueueId(number), &payload).await?;
+        let info = self.state.get_info().await.map_err(broken)?;
+        let from = (self.client.server_info().server_id, nanos(info.created));
+        let last = info.state.last_sequence;
+        let has_read = if self.names.from == from && self.names.last <= last { self.names.last } else { 0 };
+        if has_read < last {
+            let names = last_messages(&self.state, self.subject("state.queue.*"), has_read + 1).await?;
+            for (subject, payload, _) in names {
+                let Some(number) = last_number(&subject).and_then(|number| u32::try_from(number).ok()) else {
+                    continue;
+                };
+                self.names.highest = self.names.highest.max(Some(number));
+                self.named(QueueId(number), &payload).await?;
+            }
         }
-        Ok(highest)
+        (self.names.from, self.names.last) = (from, last);
+        Ok(self.names.highest)
     }
 
     /// Notes that a queue has this name.
@@ -282,8 +310,8 @@ impl Open {
         Ok(())
     }
 
-    /// Notes that the server has assigned a number in a queue. Returns an error if the server has assigned that number before.
-    pub(super) fn note_assigned(&mut self, id: QueueId, seq: u64) -> Result<()> {
+    /// Notes that the server has assigned a number to a message with this content. Returns an error if the server has assigned that number before.
+    pub(super) fn note_assigned(&mut self, id: QueueId, seq: u64, content: u64) -> Result<()> {
         let Some(queue) = self.queues.get(&id) else { return Ok(()) };
         let known = self.known.entry(id).or_default();
         known.name.clone_from(&queue.name);
@@ -294,6 +322,7 @@ impl Open {
             )));
         }
         known.last = seq;
+        known.sent.get_or_insert((seq, content));
         Ok(())
     }
 
@@ -322,6 +351,7 @@ impl Open {
         known.last = state.last_sequence;
         known.looked = state.last_sequence;
         known.sight = state.sight();
+        known.sent = None;
         Ok(())
     }
 
@@ -329,18 +359,28 @@ impl Open {
     /// this process may have handled.
     async fn check_same(&self, id: QueueId, state: &Looked) -> Result<()> {
         let (Some(known), Some(queue)) = (self.known.get(&id), self.queues.get(&id)) else { return Ok(()) };
-        let has_none_of_them = state.messages == 0 || state.first_sequence > known.looked;
-        let has_the_same_last_one = state.last_sequence == known.looked && state.sight() == known.sight;
-        if has_none_of_them || has_the_same_last_one {
+        if state.messages == 0 || (state.last_sequence == known.looked && state.sight() == known.sight) {
             return Ok(());
         }
         let Sight { newest, .. } = known.sight;
-        let is_same = match found(&queue.stream, Seq(known.looked)).await? {
-            Some(last) => !known.sight.is_not_last(last.time),
-            // It has left the queue, and an earlier message has not. If it had left before the server was started, nobody knows when it arrived.
-            None => known.sight.is_of(state.created) || newest == 0 || nanos(state.first_timestamp) <= newest,
+        let has_what_was_sent = match known.sent {
+            Some((number, content)) if number >= state.first_sequence => {
+                // If it is not there, it has left the queue.
+                found(&queue.stream, Seq(number)).await?.is_none_or(|sent| content_of(&sent.payload) == content)
+            }
+            _ => true,
         };
-        if is_same {
+        let has_what_was_there = if state.first_sequence > known.looked {
+            true
+        } else {
+            match found(&queue.stream, Seq(known.looked)).await? {
+                Some(last) => !known.sight.is_not_last(last.time),
+                // It has left the queue, and an earlier message has not. If it had left before the server was started, nobody knows when it
+                // arrived.
+                None => known.sight.is_of(state.created) || newest == 0 || nanos(state.first_timestamp) <= newest,
+            }
+        };
+        if has_what_was_sent && has_what_was_there {
             return Ok(());
         }
         let text = format!(

@@ -18,7 +18,7 @@ use tokio_stream::StreamExt;
 use super::commit::is_full;
 use super::handled::delete;
 use super::lease::Leases;
-use super::names::{Known, Queue, stream_name, unfit};
+use super::names::{Known, NamesRead, Queue, first_of, stream_name, unfit};
 use super::read::{last_messages, last_number, numbers};
 use super::reserve::Reserve;
 use super::{JetStreamStore, KEYS_ARE_KEPT, Result, broken};
@@ -40,6 +40,7 @@ pub(super) struct Open {
     pub(super) queues: BTreeMap<QueueId, Queue>,
     /// What this process knows of each queue, also from earlier connections.
     pub(super) known: BTreeMap<QueueId, Known>,
+    pub(super) names: NamesRead,
     /// The number of the first queue.
     pub(super) base: u32,
     /// How large a message may be.
@@ -82,18 +83,11 @@ impl Open {
         let quarantine = open_stream(&context, config("QUARANTINE", Duration::ZERO)).await?;
         let lease = open_stream(&context, config("LEASE", store.lease)).await?;
         let most = client.server_info().max_payload;
-        for stream in [&state, &quarantine] {
-            let config = &stream.cached_info().config;
-            let takes = usize::try_from(config.max_message_size).unwrap_or_default();
-            let is_small =
-                (1..most).contains(&takes).then_some("its `max_msg_size` is less than the server's `max_payload`");
-            if let Some(why) = unfit(config).or(is_small) {
-                let name = &config.name;
+        for stream in [&state, &quarantine, &lease] {
+            if let Some(why) = unfit_for_records(&stream.cached_info().config, most) {
+                let name = &stream.cached_info().config.name;
                 return Err(broken(format!("the stream {name} cannot be used, because {why}: configure it anew")));
             }
-        }
-        if lease.cached_info().config.max_age.is_zero() {
-            return Err(broken(format!("the stream SV_{system}_LEASE has no `max_age`: configure it anew")));
         }
         let settings = Settings {
             replicas: store.replicas,
@@ -126,6 +120,7 @@ impl Open {
             leases,
             queues: BTreeMap::new(),
             known: store.known.clone(),
+            names: NamesRead::default(),
             base: 0,
             largest: most.saturating_sub(CONFINED).max(most / 2),
             reserve: Reserve::default(),
@@ -217,11 +212,30 @@ impl Open {
 
     /// Whether a process has left a queue without releasing it.
     pub(super) async fn ended(&self) -> Result<Ended> {
-        let owners = last_messages(&self.state, self.subject("state.owner.*")).await?;
+        let owners = last_messages(&self.state, self.subject("state.owner.*"), 1).await?;
         let left =
             |(_, owner, _): &(String, Bytes, u64)| !owner.is_empty() && owner != self.settings.token.as_bytes();
         Ok(if owners.iter().any(left) { Ended::ProcessDied } else { Ended::Cleanly })
     }
+}
+
+/// Why a stream with this configuration cannot have the records of a system. `most` is the server's `max_payload`.
+fn unfit_for_records(config: &stream::Config, most: usize) -> Option<&'static str> {
+    let is_lease = config.name.ends_with("_LEASE");
+    let takes = usize::try_from(config.max_message_size).unwrap_or_default();
+    let has_limit = config.max_messages > 0 || config.max_bytes > 0;
+    let reasons = [
+        // With more, the record before one that was deleted would come back.
+        (config.max_messages_per_subject != 1, "its `max_msgs_per_subject` is not 1"),
+        (config.discard_new_per_subject, "it has `discard_new_per_subject`"),
+        (!is_lease && (1..most).contains(&takes), "its `max_msg_size` is less than the server's `max_payload`"),
+        (is_lease && config.max_age.is_zero(), "it has no `max_age`"),
+        (
+            is_lease && has_limit && config.discard == stream::DiscardPolicy::Old,
+            "it has a limit, and `discard` is `old`",
+        ),
+    ];
+    if is_lease { first_of(reasons) } else { unfit(config).or_else(|| first_of(reasons)) }
 }
 
 /// Opens a stream, which is created if there is none.

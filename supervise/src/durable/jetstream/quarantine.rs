@@ -1,14 +1,24 @@
 //! Messages in quarantine.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use async_nats::jetstream::message::PublishMessage;
 use supervise_core::durable::{Fate, MessageId, Quarantined, Room, Seq, StoreError, StoreErrorKind, Stored};
 
+use super::names::content_of;
 use super::open::Open;
 use super::read::last_number;
 use super::{Result, record};
+
+/// A message whose place in quarantine another one has goes to the number that is greater by this. No stream assigns such numbers.
+const ELSEWHERE: u64 = 1 << 48;
+
+/// The number that a message in quarantine had in its queue.
+pub(super) fn before_quarantine(number: u64) -> u64 {
+    number % ELSEWHERE
+}
 
 impl Open {
     pub(super) async fn confine(&mut self, id: MessageId, fate: Fate, failures: Vec<String>) -> Result<()> {
@@ -17,19 +27,29 @@ impl Open {
         {
             let message = Stored { failures, ..message };
             let payload = record::encode_confined(&message, fate, SystemTime::now());
-            self.put(&of_quarantine(id), payload).await?;
+            let (place, _) = self.place(id, &message).await?;
+            self.put(&of_quarantine(place), payload).await?;
             self.remove(id.queue, BTreeSet::from([id.seq.0])).await?;
         }
         Ok(())
     }
 
-    /// If the message is in quarantine, takes it out of its queue. Returns whether it is.
-    pub(super) async fn finish_quarantine_of(&mut self, id: MessageId) -> Result<bool> {
-        let is_confined = self.confined(id).await?.is_some();
-        if is_confined {
-            self.take_out(id.queue, BTreeSet::from([id.seq.0])).await?;
+    /// The place of a message in quarantine, and whether the message is there. If somebody has made its stream anew, or restored an older one,
+    /// an earlier message with the same number may be in quarantine.
+    async fn place(&self, mut id: MessageId, message: &Stored) -> Result<(MessageId, bool)> {
+        let content = |of: &Stored| (of.kind.clone(), of.accepted_at, Arc::clone(&of.body));
+        while let Some(there) = self.confined(id).await? {
+            if content(&there) == content(message) {
+                return Ok((id, true));
+            }
+            id.seq.0 += ELSEWHERE;
         }
-        Ok(is_confined)
+        Ok((id, false))
+    }
+
+    /// Whether a message that waits is in quarantine too.
+    pub(super) async fn is_confined(&self, id: MessageId, message: &Stored) -> Result<bool> {
+        Ok(self.place(id, message).await?.1)
     }
 
     async fn confined(&self, id: MessageId) -> Result<Option<Stored>> {
@@ -39,12 +59,12 @@ impl Open {
 
     pub(super) async fn retry(&mut self, id: MessageId) -> Result<()> {
         let Some(message) = self.confined(id).await? else { return Ok(()) };
-        let message = PublishMessage::build()
-            .payload(record::encode(&message.kind, message.accepted_at, &message.body))
-            .message_id(format!("retry-{id}"));
+        let payload = record::encode(&message.kind, message.accepted_at, &message.body);
+        let content = content_of(&payload);
+        let message = PublishMessage::build().payload(payload).message_id(format!("retry-{id}"));
         let Some(ack) = self.publish_record(&format!("q.{}", id.queue.0), message).await? else { return Ok(()) };
         if !ack.duplicate {
-            self.note_assigned(id.queue, ack.sequence)?;
+            self.note_assigned(id.queue, ack.sequence, content)?;
         }
         self.forget(&self.quarantine, &of_quarantine(id)).await?;
         // The queue may belong to another node.

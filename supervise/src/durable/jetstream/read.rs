@@ -37,10 +37,13 @@ impl Open {
         let mut bytes = 0_usize;
         let from = DeliverPolicy::ByStartSequence { start_sequence: after.0 + 1 };
         let kept = queue.kept.number;
+        // The server may count messages behind the last one that have left the stream, and wait for them.
+        let last = self.known.get(&id).map_or(0, |known| known.looked);
         let which = pull::Config { deliver_policy: from, ..pull::Config::default() };
         read(&queue.stream, which, room.messages, |_, seq, payload| {
+            let may_have_more = seq < last;
             if seq == kept {
-                return true;
+                return may_have_more;
             }
             let charge = charges.get(&seq).cloned().unwrap_or_default();
             let message = record::decode(seq, &payload, charge);
@@ -49,7 +52,7 @@ impl Open {
             if has_room {
                 page.push(message);
             }
-            has_room && page.len() < room.messages
+            has_room && page.len() < room.messages && may_have_more
         })
         .await?;
         Ok(page)
@@ -131,10 +134,15 @@ pub(super) async fn read<I>(
     Ok(())
 }
 
-/// The last message of each subject, with its number.
-pub(super) async fn last_messages(stream: &Stream, filter: String) -> Result<Vec<(String, Bytes, u64)>> {
+/// The last message of each subject, with its number, which is at least `start_sequence`.
+pub(super) async fn last_messages(
+    stream: &Stream,
+    filter: String,
+    start_sequence: u64,
+) -> Result<Vec<(String, Bytes, u64)>> {
     let mut found = Vec::new();
-    let which = pull::Config { filter_subject: filter, ..pull::Config::default() };
+    let deliver_policy = DeliverPolicy::ByStartSequence { start_sequence };
+    let which = pull::Config { filter_subject: filter, deliver_policy, ..pull::Config::default() };
     read(stream, which, usize::MAX, |subject, seq, payload| {
         found.push((subject, payload, seq));
         true

@@ -360,10 +360,16 @@ impl Open {
                 // Its member may have died when it was handled.
                 Some(_) if self.queues.get(&id).is_some_and(|queue| queue.kept.number == seq.0) => None,
                 // Its member may have died between the two steps of a quarantine.
-                Some(_)
+                Some(payload)
                     if shares.crashes(seq) > 0
-                        && self.finish_quarantine_of(MessageId { queue: id, seq }).await? =>
+                        && self
+                            .is_confined(
+                                MessageId { queue: id, seq },
+                                &record::decode(seq.0, &payload, Charge::default()),
+                            )
+                            .await? =>
                 {
+                    self.take_out(id, BTreeSet::from([seq.0])).await?;
                     None
                 }
                 payload => payload,
