@@ -76,7 +76,7 @@ async fn a_node_of_another_mesh_is_in_the_log_at_most_ten_times_a_minute() {
         tenth.contains("(10 such lines within 1 min: further ones in this time are logged at debug level only)")
     );
     assert!(
-        *quiet > 0 && next.contains(&format!("({quiet} such lines before were logged at debug level only)")),
+        *quiet > 0 && next.contains(&format!("({quiet} earlier lines like this were logged at debug level only)")),
         "{next}"
     );
     assert!(warnings.len() <= 20, "ten in each minute");

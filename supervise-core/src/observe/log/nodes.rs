@@ -43,9 +43,9 @@ fn ended(why: &str) -> &str {
         "vanished" => "the network says that it is gone",
         "goodbye" => "it said goodbye",
         "silent" => "it was silent for longer than `patience`",
-        "lost" => "a packet of it is missing",
+        "lost" => "one of its packets is missing",
         "restarted" => "it was started again",
-        "gave_up" => "it had ended the connection, and connects again",
+        "gave_up" => "it ended the connection and connected again",
         "broke" => "it broke a limit or the protocol",
         "left" => "this node has left",
         other => other,
@@ -56,7 +56,7 @@ fn ended(why: &str) -> &str {
 fn refused(why: &str) -> &str {
     match why {
         "version" => {
-            "it speaks no version of the protocol that this node speaks; use releases of `supervise` that follow each other"
+            "it speaks no version of the protocol that this node speaks; use adjacent releases of `supervise`"
         }
         "mesh" => "it belongs to another `mesh`",
         other => other,
@@ -70,7 +70,9 @@ impl Display for After {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self.0 {
             Line::Own { missed: 0 } | Line::Missed => Ok(()),
-            Line::Own { missed } => write!(f, " ({missed} such lines before were logged at debug level only)"),
+            Line::Own { missed } => {
+                write!(f, " ({missed} earlier lines like this were logged at debug level only)")
+            }
             Line::Last => write!(
                 f,
                 " ({MOST_LINES} such lines within {}: further ones in this time are logged at debug level only)",

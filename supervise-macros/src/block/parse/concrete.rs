@@ -99,15 +99,17 @@ fn function(opaque: &TypeImplTrait, name: &str, arguments: &PathArguments) -> St
 /// may make it `Send`.
 pub(super) fn check_closures(ty: &Type, errors: &mut Errors) {
     let Some((name, arguments)) = last_segment(ty) else {
-        return if let Type::Tuple(_) = bare(ty) {
-            each_held(ty, &mut |inner| check_closures(inner, errors))
-        };
+        if let Type::Tuple(_) = bare(ty) {
+            each_held(ty, &mut |inner| check_closures(inner, errors));
+        }
+        return;
     };
     let auto = match name.as_str() {
         "Box" => "Send",
         "Arc" => "Send + Sync",
         "Option" | "Vec" | "VecDeque" | "HashMap" | "BTreeMap" | "Result" | "Mutex" | "RwLock" => {
-            return each_held(ty, &mut |inner| check_closures(inner, errors));
+            each_held(ty, &mut |inner| check_closures(inner, errors));
+            return;
         }
         _ => return,
     };
