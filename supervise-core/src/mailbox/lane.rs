@@ -115,7 +115,7 @@ impl<M, C> Lane<M, C> {
 
     /// Puts messages before all others and before all controls.
     pub(super) fn put_back(&mut self, messages: VecDeque<M>) {
-        if self.messages() + messages.len() <= CHUNK {
+        if self.has_one_chunk() && self.messages() + messages.len() <= CHUNK {
             return messages.into_iter().rev().for_each(|message| self.last.push_front(message));
         }
         let rare = self.rare.get_or_insert_with(Box::default);
@@ -342,6 +342,25 @@ mod tests {
             lane.put_back((0..20).collect());
             assert_eq!(lane.messages(), 4000 + waiting);
             assert_eq!(taken(&mut lane), ((0..4000 + waiting).collect(), by_500(4000..4000 + waiting)));
+        }
+    }
+
+    /// Where messages are taken one by one, the chunks before the last one may hold few.
+    #[test]
+    fn messages_that_are_put_back_come_first_after_single_ones_were_taken() {
+        for popped in [0, 1, 500, CHUNK - 1, CHUNK, CHUNK + 1] {
+            for back in [1, 20, CHUNK - 6, CHUNK, 3000] {
+                let mut lane = Plain::new();
+                let end = 10_000 + CHUNK + 6;
+                push(&mut lane, 10_000..end);
+                for _ in 0..popped {
+                    lane.pop_message();
+                }
+                lane.put_back((10_000 + popped - back..10_000 + popped).collect());
+                let all: Vec<usize> = (10_000 + popped - back..end).collect();
+                assert_eq!(lane.messages(), all.len());
+                assert!(std::iter::from_fn(|| lane.pop_message()).eq(all), "{popped} taken, {back} put back");
+            }
         }
     }
 
