@@ -168,6 +168,17 @@ impl<M, C> Chunk<M, C> {
         between.controls.push_front((between.first, control));
     }
 
+    /// Puts the controls of a chunk without messages before everything. Only the controls that are here are moved one by one, so
+    /// each is moved once at most, however many chunks lose their messages.
+    pub(super) fn put_controls_back(&mut self, earlier: Self) {
+        let Some(mut between) = earlier.between else { return };
+        if let Some(later) = self.between.take() {
+            let place = |number: u64| between.first + number.saturating_sub(later.first);
+            between.controls.extend(later.controls.into_iter().map(|(number, control)| (place(number), control)));
+        }
+        self.between = Some(between);
+    }
+
     /// Drops the controls for which `gone` says so.
     pub(super) fn forget_controls(&mut self, gone: impl Fn(&C) -> bool) {
         if let Some(between) = &mut self.between {

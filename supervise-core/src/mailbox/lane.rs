@@ -24,7 +24,7 @@ pub(crate) struct Lane<M, C> {
 }
 
 struct Rare<M, C> {
-    /// The chunks before the last one.
+    /// The chunks before the last one. Each has a message.
     full: VecDeque<Chunk<M, C>>,
     /// How many messages are in them.
     messages: usize,
@@ -166,9 +166,13 @@ impl<M, C> Lane<M, C> {
     /// Takes the first message, even if controls are before it.
     pub(super) fn pop_message(&mut self) -> Option<M> {
         let Some(rare) = &mut self.rare else { return self.last.pop_message() };
-        let message = rare.full.iter_mut().find_map(Chunk::pop_message);
-        rare.messages -= usize::from(message.is_some());
-        let message = message.or_else(|| self.last.pop_message());
+        let message = match rare.full.front_mut() {
+            Some(first) => {
+                rare.messages -= 1;
+                first.pop_message()
+            }
+            None => self.last.pop_message(),
+        };
         self.tidy();
         message
     }
@@ -202,11 +206,13 @@ impl<M, C> Lane<M, C> {
         self.tidy();
     }
 
-    /// Forgets the first chunks if they are empty, and fills the last one if it is.
+    /// Forgets the first chunks if they have no messages, and fills the last one if it is empty.
     fn tidy(&mut self) {
         let Some(rare) = &mut self.rare else { return };
-        while rare.full.front().is_some_and(Chunk::is_empty) {
-            rare.full.pop_front();
+        while rare.full.front().is_some_and(|first| first.messages() == 0)
+            && let Some(first) = rare.full.pop_front()
+        {
+            rare.full.front_mut().unwrap_or(&mut self.last).put_controls_back(first);
         }
         while self.last.is_empty()
             && let Some(last) = rare.full.pop_back()
@@ -362,6 +368,32 @@ mod tests {
                 assert!(std::iter::from_fn(|| lane.pop_message()).eq(all), "{popped} taken, {back} put back");
             }
         }
+    }
+
+    /// Otherwise each such chunk kept its memory, and the next displacement looked into all of them.
+    #[test]
+    fn controls_whose_messages_are_displaced_keep_no_chunks() {
+        let mut lane = Lane::<usize, usize>::new();
+        for number in 0..100 * CHUNK {
+            lane.push(number);
+            if number % 500 == 0 {
+                lane.push_control(number);
+            }
+            if number >= 3000 {
+                assert_eq!(lane.pop_message(), Some(number - 3000));
+            }
+            assert!(lane.rare.as_ref().map_or(0, |rare| rare.full.len()) <= 3000 / CHUNK + 1);
+        }
+        let first = 100 * CHUNK - 3000;
+        let mut due = (0..100 * CHUNK).filter(|number| number % 500 == 0).peekable();
+        for number in first..100 * CHUNK {
+            while due.peek().is_some_and(|control| *control < number) {
+                let control = due.next();
+                assert!(matches!(lane.pop(), Some(Entry::Control(number)) if Some(number) == control));
+            }
+            assert!(matches!(lane.pop(), Some(Entry::Message(message)) if message == number));
+        }
+        assert_eq!((due.count(), lane.controls()), (0, 0));
     }
 
     #[test]
