@@ -109,7 +109,11 @@ impl<M, C> Lane<M, C> {
         rare.full.push_back(std::mem::replace(&mut self.last, Chunk::with_room()));
     }
 
+    /// The control comes into the same chunk as the message that is pushed next: it may belong to that message.
     pub(super) fn push_control(&mut self, control: C) {
+        if self.last.messages() >= CHUNK {
+            self.make_room();
+        }
         self.last.push_control(control);
     }
 
@@ -394,6 +398,26 @@ mod tests {
             assert!(matches!(lane.pop(), Some(Entry::Message(message)) if message == number));
         }
         assert_eq!((due.count(), lane.controls()), (0, 0));
+    }
+
+    /// A control may belong to the message that is pushed right after it.
+    #[test]
+    fn a_message_is_in_the_chunk_of_the_control_before_it() {
+        let mut lane = Plain::new();
+        for number in 0..3 * CHUNK {
+            lane.push_control('c');
+            lane.push(number);
+        }
+        let mut messages = 0;
+        while !lane.is_empty() {
+            let mut chunk = next(&mut lane);
+            while let Some(entry) = chunk.pop() {
+                assert!(matches!(entry, Entry::Control(_)));
+                assert!(matches!(chunk.pop(), Some(Entry::Message(message)) if message == messages));
+                messages += 1;
+            }
+        }
+        assert_eq!(messages, 3 * CHUNK);
     }
 
     #[test]
