@@ -155,7 +155,12 @@ impl<M, C> Chunk<M, C> {
         self.messages.push_front(Cell::new(message));
         if let Some(between) = &mut self.between {
             match between.first.checked_sub(1) {
-                Some(first) => between.first = first,
+                Some(first) => {
+                    // Of some controls, the messages before them were displaced.
+                    let passed = between.controls.iter_mut().take_while(|(number, _)| *number <= first);
+                    passed.for_each(|(number, _)| *number = first + 1);
+                    between.first = first;
+                }
                 // It was taken before the first control arrived.
                 None => between.controls.iter_mut().for_each(|(number, _)| *number += 1),
             }
@@ -336,6 +341,21 @@ mod tests {
         chunk.push_control(Control::Kill);
         chunk.push_front(1);
         assert_eq!(drained(&mut chunk), "12k");
+    }
+
+    /// A control behind displaced messages stands before those that wait, and behind those that were taken earlier.
+    #[test]
+    fn a_message_that_is_put_back_is_before_controls_whose_messages_were_displaced() {
+        let mut chunk = chunk();
+        assert_eq!(chunk.pop_message(), Some(1));
+        // Displaced.
+        for displaced in 2..=4 {
+            assert_eq!(chunk.pop_message(), Some(displaced));
+        }
+        chunk.push(5);
+        chunk.push_front(1);
+        chunk.push_front(0);
+        assert_eq!(drained(&mut chunk), "01pkp5");
     }
 
     #[test]

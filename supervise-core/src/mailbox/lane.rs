@@ -420,6 +420,123 @@ mod tests {
         assert_eq!(messages, 3 * CHUNK);
     }
 
+    /// The entries of a lane in their order, and those that were taken as a chunk, in one plain queue.
+    #[derive(Default)]
+    struct Model {
+        lane: VecDeque<Result<usize, usize>>,
+        chunk: VecDeque<Result<usize, usize>>,
+    }
+
+    impl Model {
+        fn messages(of: &VecDeque<Result<usize, usize>>) -> usize {
+            of.iter().filter(|entry| entry.is_ok()).count()
+        }
+
+        fn pop_message(&mut self) -> Option<usize> {
+            let at = self.lane.iter().position(Result::is_ok)?;
+            self.lane.remove(at)?.ok()
+        }
+    }
+
+    fn plain(entry: Entry<usize, usize>) -> Result<usize, usize> {
+        match entry {
+            Entry::Message(message) => Ok(message),
+            Entry::Control(control) => Err(control),
+        }
+    }
+
+    /// Compares random operations with those on one plain queue.
+    fn random_operations(seed: u64) {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let (mut lane, mut chunk, mut model) = (Lane::<usize, usize>::new(), Chunk::new(), Model::default());
+        if random.bool() {
+            lane.give_bound(Some(Box::new(Bound::new(CHUNK, Overflow::DropOldest))));
+        }
+        let few = random.usize(1..40);
+        let mut next = 0;
+        for _ in 0..150 {
+            let count = [few, 1, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK][random.usize(..6)];
+            match random.u32(..10) {
+                0..3 => {
+                    for _ in 0..count {
+                        if random.u8(..8) == 0 {
+                            lane.push_control(next);
+                            model.lane.push_back(Err(next));
+                            next += 1;
+                        }
+                        lane.push(next);
+                        model.lane.push_back(Ok(next));
+                        next += 1;
+                    }
+                }
+                3 => {
+                    for _ in 0..random.usize(..4) {
+                        lane.push_control(next);
+                        model.lane.push_back(Err(next));
+                        next += 1;
+                    }
+                }
+                4 => {
+                    for _ in 0..count {
+                        assert_eq!(lane.pop().map(plain), model.lane.pop_front(), "seed {seed}");
+                    }
+                }
+                5 => {
+                    for _ in 0..count {
+                        assert_eq!(lane.pop_message(), model.pop_message(), "seed {seed}");
+                    }
+                }
+                6 => {
+                    let back: VecDeque<usize> = (next..next + count).collect();
+                    next += count;
+                    back.iter().rev().for_each(|message| model.lane.push_front(Ok(*message)));
+                    lane.put_back(back);
+                }
+                7 => {
+                    lane.forget_controls(|control| control % 3 == 0);
+                    model.lane.retain(|entry| entry.err().is_none_or(|control| control % 3 != 0));
+                }
+                _ if chunk.is_empty() => {
+                    match lane.take_full() {
+                        Some(full) => chunk = full,
+                        None => lane.swap(&mut chunk),
+                    }
+                    // How many are taken is up to the lane.
+                    while model.chunk.len() < chunk.messages() + chunk.controls()
+                        && let Some(entry) = model.lane.pop_front()
+                    {
+                        model.chunk.push_back(entry);
+                    }
+                }
+                _ => {
+                    for _ in 0..count {
+                        let entry = chunk.pop().map(plain);
+                        assert_eq!(entry, model.chunk.pop_front(), "seed {seed}");
+                        if let Some(Ok(message)) = entry
+                            && random.u8(..4) == 0
+                        {
+                            chunk.push_front(message);
+                            model.chunk.push_front(Ok(message));
+                        }
+                    }
+                }
+            }
+            assert_eq!(lane.messages(), Model::messages(&model.lane), "seed {seed}");
+            assert_eq!(lane.is_empty(), model.lane.is_empty(), "seed {seed}");
+            let chunks = lane.rare.iter().flat_map(|rare| &rare.full);
+            assert!(chunks.map(Chunk::messages).all(|messages| (1..=CHUNK).contains(&messages)), "seed {seed}");
+        }
+        while let Some(entry) = lane.pop() {
+            assert_eq!(Some(plain(entry)), model.lane.pop_front(), "seed {seed}");
+        }
+        assert!(model.lane.is_empty(), "seed {seed}");
+    }
+
+    #[test]
+    fn a_lane_does_what_one_plain_queue_does() {
+        (0..10).for_each(random_operations);
+    }
+
     #[test]
     fn a_bound_stays_when_the_chunks_have_gone() {
         let mut lane = Plain::of_kind(MailboxKind::Bounded { capacity: 9, overflow: Overflow::Fail });
