@@ -188,6 +188,7 @@ impl<M, C> Chunk<M, C> {
     pub(super) fn forget_controls(&mut self, gone: impl Fn(&C) -> bool) {
         if let Some(between) = &mut self.between {
             between.controls.retain(|(_, control)| !gone(control));
+            between.give_room_back();
         }
     }
 
@@ -239,7 +240,16 @@ impl<C> Between<C> {
         if *number > self.first {
             return None;
         }
-        self.controls.pop_front().map(|(_, control)| control)
+        let control = self.controls.pop_front().map(|(_, control)| control);
+        self.give_room_back();
+        control
+    }
+
+    /// Gives the memory of a storm of controls back with the last of them.
+    fn give_room_back(&mut self) {
+        if self.controls.is_empty() && self.controls.capacity() > CHUNK {
+            self.controls = VecDeque::new();
+        }
     }
 }
 
@@ -356,6 +366,23 @@ mod tests {
         chunk.push_front(1);
         chunk.push_front(0);
         assert_eq!(drained(&mut chunk), "01pkp5");
+    }
+
+    #[test]
+    fn the_room_of_a_storm_of_controls_is_given_back() {
+        for taken in [true, false] {
+            let mut chunk = chunk();
+            for _ in 0..50_000 {
+                chunk.push_control(Control::PoisonPill);
+            }
+            if taken {
+                while chunk.pop().is_some() {}
+            } else {
+                chunk.forget_controls(|_| true);
+            }
+            let room = chunk.between.map_or(0, |between| between.controls.capacity());
+            assert!(room <= CHUNK, "{room}");
+        }
     }
 
     #[test]
