@@ -155,7 +155,12 @@ impl<M, C> Chunk<M, C> {
         self.messages.push_front(Cell::new(message));
         if let Some(between) = &mut self.between {
             match between.first.checked_sub(1) {
-                Some(first) => between.first = first,
+                Some(first) => {
+                    // Of some controls, the messages before them were displaced.
+                    let passed = between.controls.iter_mut().take_while(|(number, _)| *number <= first);
+                    passed.for_each(|(number, _)| *number = first + 1);
+                    between.first = first;
+                }
                 // It was taken before the first control arrived.
                 None => between.controls.iter_mut().for_each(|(number, _)| *number += 1),
             }
@@ -168,10 +173,22 @@ impl<M, C> Chunk<M, C> {
         between.controls.push_front((between.first, control));
     }
 
+    /// Puts the controls of a chunk without messages before everything. Only the controls that are here are moved one by one, so
+    /// each is moved once at most, however many chunks lose their messages.
+    pub(super) fn put_controls_back(&mut self, earlier: Self) {
+        let Some(mut between) = earlier.between else { return };
+        if let Some(later) = self.between.take() {
+            let place = |number: u64| between.first + number.saturating_sub(later.first);
+            between.controls.extend(later.controls.into_iter().map(|(number, control)| (place(number), control)));
+        }
+        self.between = Some(between);
+    }
+
     /// Drops the controls for which `gone` says so.
     pub(super) fn forget_controls(&mut self, gone: impl Fn(&C) -> bool) {
         if let Some(between) = &mut self.between {
             between.controls.retain(|(_, control)| !gone(control));
+            between.give_room_back();
         }
     }
 
@@ -223,7 +240,16 @@ impl<C> Between<C> {
         if *number > self.first {
             return None;
         }
-        self.controls.pop_front().map(|(_, control)| control)
+        let control = self.controls.pop_front().map(|(_, control)| control);
+        self.give_room_back();
+        control
+    }
+
+    /// Gives the memory of a storm of controls back with the last of them.
+    fn give_room_back(&mut self) {
+        if self.controls.is_empty() && self.controls.capacity() > CHUNK {
+            self.controls = VecDeque::new();
+        }
     }
 }
 
@@ -325,6 +351,38 @@ mod tests {
         chunk.push_control(Control::Kill);
         chunk.push_front(1);
         assert_eq!(drained(&mut chunk), "12k");
+    }
+
+    /// A control behind displaced messages stands before those that wait, and behind those that were taken earlier.
+    #[test]
+    fn a_message_that_is_put_back_is_before_controls_whose_messages_were_displaced() {
+        let mut chunk = chunk();
+        assert_eq!(chunk.pop_message(), Some(1));
+        // Displaced.
+        for displaced in 2..=4 {
+            assert_eq!(chunk.pop_message(), Some(displaced));
+        }
+        chunk.push(5);
+        chunk.push_front(1);
+        chunk.push_front(0);
+        assert_eq!(drained(&mut chunk), "01pkp5");
+    }
+
+    #[test]
+    fn the_room_of_a_storm_of_controls_is_given_back() {
+        for taken in [true, false] {
+            let mut chunk = chunk();
+            for _ in 0..50_000 {
+                chunk.push_control(Control::PoisonPill);
+            }
+            if taken {
+                while chunk.pop().is_some() {}
+            } else {
+                chunk.forget_controls(|_| true);
+            }
+            let room = chunk.between.map_or(0, |between| between.controls.capacity());
+            assert!(room <= CHUNK, "{room}");
+        }
     }
 
     #[test]

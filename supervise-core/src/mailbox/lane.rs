@@ -24,7 +24,7 @@ pub(crate) struct Lane<M, C> {
 }
 
 struct Rare<M, C> {
-    /// The chunks before the last one.
+    /// The chunks before the last one. Each has a message.
     full: VecDeque<Chunk<M, C>>,
     /// How many messages are in them.
     messages: usize,
@@ -109,13 +109,17 @@ impl<M, C> Lane<M, C> {
         rare.full.push_back(std::mem::replace(&mut self.last, Chunk::with_room()));
     }
 
+    /// The control comes into the same chunk as the message that is pushed next: it may belong to that message.
     pub(super) fn push_control(&mut self, control: C) {
+        if self.last.messages() >= CHUNK {
+            self.make_room();
+        }
         self.last.push_control(control);
     }
 
     /// Puts messages before all others and before all controls.
     pub(super) fn put_back(&mut self, messages: VecDeque<M>) {
-        if self.messages() + messages.len() <= CHUNK {
+        if self.has_one_chunk() && self.messages() + messages.len() <= CHUNK {
             return messages.into_iter().rev().for_each(|message| self.last.push_front(message));
         }
         let rare = self.rare.get_or_insert_with(Box::default);
@@ -166,9 +170,13 @@ impl<M, C> Lane<M, C> {
     /// Takes the first message, even if controls are before it.
     pub(super) fn pop_message(&mut self) -> Option<M> {
         let Some(rare) = &mut self.rare else { return self.last.pop_message() };
-        let message = rare.full.iter_mut().find_map(Chunk::pop_message);
-        rare.messages -= usize::from(message.is_some());
-        let message = message.or_else(|| self.last.pop_message());
+        let message = match rare.full.front_mut() {
+            Some(first) => {
+                rare.messages -= 1;
+                first.pop_message()
+            }
+            None => self.last.pop_message(),
+        };
         self.tidy();
         message
     }
@@ -202,11 +210,13 @@ impl<M, C> Lane<M, C> {
         self.tidy();
     }
 
-    /// Forgets the first chunks if they are empty, and fills the last one if it is.
+    /// Forgets the first chunks if they have no messages, and fills the last one if it is empty.
     fn tidy(&mut self) {
         let Some(rare) = &mut self.rare else { return };
-        while rare.full.front().is_some_and(Chunk::is_empty) {
-            rare.full.pop_front();
+        while rare.full.front().is_some_and(|first| first.messages() == 0)
+            && let Some(first) = rare.full.pop_front()
+        {
+            rare.full.front_mut().unwrap_or(&mut self.last).put_controls_back(first);
         }
         while self.last.is_empty()
             && let Some(last) = rare.full.pop_back()
@@ -343,6 +353,188 @@ mod tests {
             assert_eq!(lane.messages(), 4000 + waiting);
             assert_eq!(taken(&mut lane), ((0..4000 + waiting).collect(), by_500(4000..4000 + waiting)));
         }
+    }
+
+    /// Where messages are taken one by one, the chunks before the last one may hold few.
+    #[test]
+    fn messages_that_are_put_back_come_first_after_single_ones_were_taken() {
+        for popped in [0, 1, 500, CHUNK - 1, CHUNK, CHUNK + 1] {
+            for back in [1, 20, CHUNK - 6, CHUNK, 3000] {
+                let mut lane = Plain::new();
+                let end = 10_000 + CHUNK + 6;
+                push(&mut lane, 10_000..end);
+                for _ in 0..popped {
+                    lane.pop_message();
+                }
+                lane.put_back((10_000 + popped - back..10_000 + popped).collect());
+                let all: Vec<usize> = (10_000 + popped - back..end).collect();
+                assert_eq!(lane.messages(), all.len());
+                assert!(std::iter::from_fn(|| lane.pop_message()).eq(all), "{popped} taken, {back} put back");
+            }
+        }
+    }
+
+    /// Otherwise each such chunk kept its memory, and the next displacement looked into all of them.
+    #[test]
+    fn controls_whose_messages_are_displaced_keep_no_chunks() {
+        let mut lane = Lane::<usize, usize>::new();
+        for number in 0..100 * CHUNK {
+            lane.push(number);
+            if number % 500 == 0 {
+                lane.push_control(number);
+            }
+            if number >= 3000 {
+                assert_eq!(lane.pop_message(), Some(number - 3000));
+            }
+            assert!(lane.rare.as_ref().map_or(0, |rare| rare.full.len()) <= 3000 / CHUNK + 1);
+        }
+        let first = 100 * CHUNK - 3000;
+        let mut due = (0..100 * CHUNK).filter(|number| number % 500 == 0).peekable();
+        for number in first..100 * CHUNK {
+            while due.peek().is_some_and(|control| *control < number) {
+                let control = due.next();
+                assert!(matches!(lane.pop(), Some(Entry::Control(number)) if Some(number) == control));
+            }
+            assert!(matches!(lane.pop(), Some(Entry::Message(message)) if message == number));
+        }
+        assert_eq!((due.count(), lane.controls()), (0, 0));
+    }
+
+    /// A control may belong to the message that is pushed right after it.
+    #[test]
+    fn a_message_is_in_the_chunk_of_the_control_before_it() {
+        let mut lane = Plain::new();
+        for number in 0..3 * CHUNK {
+            lane.push_control('c');
+            lane.push(number);
+        }
+        let mut messages = 0;
+        while !lane.is_empty() {
+            let mut chunk = next(&mut lane);
+            while let Some(entry) = chunk.pop() {
+                assert!(matches!(entry, Entry::Control(_)));
+                assert!(matches!(chunk.pop(), Some(Entry::Message(message)) if message == messages));
+                messages += 1;
+            }
+        }
+        assert_eq!(messages, 3 * CHUNK);
+    }
+
+    /// The entries of a lane in their order, and those that were taken as a chunk, in one plain queue.
+    #[derive(Default)]
+    struct Model {
+        lane: VecDeque<Result<usize, usize>>,
+        chunk: VecDeque<Result<usize, usize>>,
+    }
+
+    impl Model {
+        fn messages(of: &VecDeque<Result<usize, usize>>) -> usize {
+            of.iter().filter(|entry| entry.is_ok()).count()
+        }
+
+        fn pop_message(&mut self) -> Option<usize> {
+            let at = self.lane.iter().position(Result::is_ok)?;
+            self.lane.remove(at)?.ok()
+        }
+    }
+
+    fn plain(entry: Entry<usize, usize>) -> Result<usize, usize> {
+        match entry {
+            Entry::Message(message) => Ok(message),
+            Entry::Control(control) => Err(control),
+        }
+    }
+
+    /// Compares random operations with those on one plain queue.
+    fn random_operations(seed: u64) {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let (mut lane, mut chunk, mut model) = (Lane::<usize, usize>::new(), Chunk::new(), Model::default());
+        if random.bool() {
+            lane.give_bound(Some(Box::new(Bound::new(CHUNK, Overflow::DropOldest))));
+        }
+        let few = random.usize(1..40);
+        let mut next = 0;
+        for _ in 0..150 {
+            let count = [few, 1, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK][random.usize(..6)];
+            match random.u32(..10) {
+                0..3 => {
+                    for _ in 0..count {
+                        if random.u8(..8) == 0 {
+                            lane.push_control(next);
+                            model.lane.push_back(Err(next));
+                            next += 1;
+                        }
+                        lane.push(next);
+                        model.lane.push_back(Ok(next));
+                        next += 1;
+                    }
+                }
+                3 => {
+                    for _ in 0..random.usize(..4) {
+                        lane.push_control(next);
+                        model.lane.push_back(Err(next));
+                        next += 1;
+                    }
+                }
+                4 => {
+                    for _ in 0..count {
+                        assert_eq!(lane.pop().map(plain), model.lane.pop_front(), "seed {seed}");
+                    }
+                }
+                5 => {
+                    for _ in 0..count {
+                        assert_eq!(lane.pop_message(), model.pop_message(), "seed {seed}");
+                    }
+                }
+                6 => {
+                    let back: VecDeque<usize> = (next..next + count).collect();
+                    next += count;
+                    back.iter().rev().for_each(|message| model.lane.push_front(Ok(*message)));
+                    lane.put_back(back);
+                }
+                7 => {
+                    lane.forget_controls(|control| control % 3 == 0);
+                    model.lane.retain(|entry| entry.err().is_none_or(|control| control % 3 != 0));
+                }
+                _ if chunk.is_empty() => {
+                    match lane.take_full() {
+                        Some(full) => chunk = full,
+                        None => lane.swap(&mut chunk),
+                    }
+                    // How many are taken is up to the lane.
+                    while model.chunk.len() < chunk.messages() + chunk.controls()
+                        && let Some(entry) = model.lane.pop_front()
+                    {
+                        model.chunk.push_back(entry);
+                    }
+                }
+                _ => {
+                    for _ in 0..count {
+                        let entry = chunk.pop().map(plain);
+                        assert_eq!(entry, model.chunk.pop_front(), "seed {seed}");
+                        if let Some(Ok(message)) = entry
+                            && random.u8(..4) == 0
+                        {
+                            chunk.push_front(message);
+                            model.chunk.push_front(Ok(message));
+                        }
+                    }
+                }
+            }
+            assert_eq!(lane.messages(), Model::messages(&model.lane), "seed {seed}");
+            assert_eq!(lane.is_empty(), model.lane.is_empty(), "seed {seed}");
+            let chunks = lane.rare.iter().flat_map(|rare| &rare.full);
+            assert!(chunks.map(Chunk::messages).all(|messages| (1..=CHUNK).contains(&messages)), "seed {seed}");
+        }
+        while let Some(entry) = lane.pop() {
+            assert_eq!(Some(plain(entry)), model.lane.pop_front(), "seed {seed}");
+        }
+        assert!(model.lane.is_empty(), "seed {seed}");
+    }
+
+    #[test]
+    fn a_lane_does_what_one_plain_queue_does() {
+        (0..10).for_each(random_operations);
     }
 
     #[test]

@@ -3,10 +3,13 @@
 //! 1. There is one notification per watch: a subject's end is queued once, and delivered only if the subject is still
 //!    watched when the notification is dequeued.
 //! 2. Ending a watch also cancels a notification that is already queued.
+//! 3. An actor of another node may have several refs, which are equal, and a task for each of them. What concerns a watch goes through
+//!    the ref with which it began, so that it stays in order.
 //!
 //! Rules 8.1 and 8.3.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
+use std::collections::hash_map::{Entry, HashMap};
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hash, Hasher};
 
 use super::vocabulary::HowEnded;
@@ -20,16 +23,6 @@ pub enum WatchKind {
     DeathPact,
     /// The watcher gets a message of its own choice.
     Message,
-}
-
-/// What the end of a subject requires.
-#[must_use]
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Notice {
-    /// The notification must be queued.
-    ToQueue,
-    /// Nothing: the subject is not watched, or its notification is already queued.
-    None,
 }
 
 /// The actors that one actor watches, and those that watch it.
@@ -76,21 +69,22 @@ impl<R: Hash + Eq + Clone> Watches<R> {
         None
     }
 
-    /// Ends a watch, and cancels a queued notification. Returns the kind of the watch, if there was one.
+    /// Ends a watch, and cancels a queued notification. Returns the ref with which the watch began, if there was one.
     #[must_use]
-    pub(crate) fn unwatch(&mut self, subject: &R) -> Option<WatchKind> {
-        self.watching.remove(subject).map(|watching| watching.kind)
+    pub(crate) fn unwatch(&mut self, subject: &R) -> Option<R> {
+        self.watching.remove_entry(subject).map(|(watched, _)| watched)
     }
 
-    /// The subject ended.
-    pub(crate) fn ended(&mut self, subject: &R, how: HowEnded) -> Notice {
-        match self.watching.get_mut(subject) {
-            Some(watching) if watching.queued.is_none() => {
-                watching.queued = Some(how);
-                Notice::ToQueue
-            }
-            Some(_) | None => Notice::None,
+    /// The subject ended. Returns the ref with which the watch began, if the notification must be queued. `None`: the subject is not
+    /// watched, or its notification is already queued.
+    #[must_use]
+    pub(crate) fn ended(&mut self, subject: &R, how: HowEnded) -> Option<R> {
+        let Entry::Occupied(mut watch) = self.watching.entry(subject.clone()) else { return None };
+        if watch.get().queued.is_some() {
+            return None;
         }
+        watch.get_mut().queued = Some(how);
+        Some(watch.key().clone())
     }
 
     /// The queued notification of the subject's end reached the front of the queue. `None`: the subject is no longer
@@ -142,8 +136,8 @@ mod tests {
     #[test]
     fn an_end_is_queued_once_and_delivered_once() {
         let mut watches = watching(7);
-        assert_eq!(watches.ended(&7, HowEnded::Graceful), Notice::ToQueue);
-        assert_eq!(watches.ended(&7, HowEnded::AlreadyGone), Notice::None);
+        assert_eq!(watches.ended(&7, HowEnded::Graceful), Some(7));
+        assert_eq!(watches.ended(&7, HowEnded::AlreadyGone), None);
         assert_eq!(watches.dequeued(&7), Some((WatchKind::Notify, HowEnded::Graceful)));
         assert_eq!(watches.dequeued(&7), None);
     }
@@ -151,25 +145,25 @@ mod tests {
     #[test]
     fn unwatch_takes_back_queued_news() {
         let mut watches = watching(7);
-        assert_eq!(watches.ended(&7, HowEnded::Graceful), Notice::ToQueue);
-        assert_eq!(watches.unwatch(&7), Some(WatchKind::Notify));
+        assert_eq!(watches.ended(&7, HowEnded::Graceful), Some(7));
+        assert_eq!(watches.unwatch(&7), Some(7));
         assert_eq!(watches.dequeued(&7), None);
     }
 
     #[test]
     fn stale_news_does_not_satisfy_a_later_watch() {
         let mut watches = watching(7);
-        assert_eq!(watches.ended(&7, HowEnded::Graceful), Notice::ToQueue);
-        assert_eq!(watches.unwatch(&7), Some(WatchKind::Notify));
+        assert_eq!(watches.ended(&7, HowEnded::Graceful), Some(7));
+        assert_eq!(watches.unwatch(&7), Some(7));
         assert_eq!(watches.watch(&7, WatchKind::DeathPact), None);
         assert_eq!(watches.dequeued(&7), None);
-        assert_eq!(watches.ended(&7, HowEnded::AlreadyGone), Notice::ToQueue);
+        assert_eq!(watches.ended(&7, HowEnded::AlreadyGone), Some(7));
         assert_eq!(watches.dequeued(&7), Some((WatchKind::DeathPact, HowEnded::AlreadyGone)));
     }
 
     #[test]
     fn the_end_of_an_actor_that_is_not_watched_is_no_news() {
         let mut watches = watching(7);
-        assert_eq!(watches.ended(&8, HowEnded::Graceful), Notice::None);
+        assert_eq!(watches.ended(&8, HowEnded::Graceful), None);
     }
 }

@@ -15,6 +15,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use super::super::association::{Frame, Input, Packet};
 use super::super::codec::{Abandon, ok};
 use super::super::memory::{Faults, Network};
+use super::super::remote_actor::Nobody;
 use super::super::wire::{FindAnswer, WireEnd, bytes};
 use super::super::{FindError, Node};
 use super::puppet::{MINE, Puppet};
@@ -22,7 +23,7 @@ use super::{Plain, settle};
 use crate::actor::{Actor, ActorRef, ActorSystem, Context, EndReason, Supervisor, System, Terminated};
 use crate::base::Uid;
 use crate::failure::Failure;
-use crate::supervision::HowEnded;
+use crate::supervision::{ChildId, HowEnded};
 
 /// Watches whom it is told, and notes how they ended.
 struct Fickle {
@@ -186,6 +187,79 @@ async fn the_late_news_of_a_refusal_ends_the_watch_that_it_meets() {
     other.stop();
     settle().await;
     assert_eq!(watcher.heard(), [HowEnded::Graceful]);
+}
+
+/// Watches an actor, and once more when that is refused.
+struct Stubborn {
+    far: ActorRef<Plain>,
+    told: UnboundedSender<Terminated>,
+}
+
+impl Supervisor for Stubborn {
+    type Ref = ActorRef<Self>;
+    const STASH_CAPACITY: usize = 0;
+}
+
+impl Actor for Stubborn {
+    type Message = Wish;
+
+    async fn pre_start(&mut self, ctx: &mut Context<Self>) -> Result<(), Failure> {
+        ctx.watch_unchecked(&self.far.to_any());
+        Ok(())
+    }
+
+    async fn handle(&mut self, _: Wish, _: &mut Context<Self>) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    async fn terminated(&mut self, gone: Terminated, ctx: &mut Context<Self>) -> Result<(), Failure> {
+        if gone.how() == HowEnded::TooManyWatches {
+            ctx.watch_unchecked(&self.far.to_any());
+        }
+        let _over = self.told.send(gone);
+        Ok(())
+    }
+}
+
+/// An actor has two refs, if it became known as a watcher before its type was known. They have a task each, and the news of its
+/// watches names the first one.
+#[tokio::test(start_paused = true)]
+async fn a_watch_through_the_second_ref_of_an_actor_outlasts_the_refusal_of_an_earlier_one() {
+    let (system, node, mut puppet) = Puppet::new(|builder| builder).await;
+    let (link, mine) = puppet.linked(&node).await;
+    let first = link.proxy::<Nobody>(mine, 1_000, "/user/a").unwrap();
+    let far = link.proxy::<Plain>(mine, 1_000, "/user/a").unwrap();
+    let (tell, mut told) = unbounded_channel();
+    let watcher = {
+        let far = far.clone();
+        system.spawn("watcher", move || Stubborn { far: far.clone(), told: tell.clone() }).unwrap()
+    };
+    settle().await;
+    assert_eq!(kept(&node), 1);
+    let how = HowEnded::TooManyWatches;
+    watcher.to_any().send_system(System::Ended { subject: first.to_any(), child: None, how });
+    // The second ref has its turn before the first one.
+    far.to_any().send_system(System::ResetBackoff(ChildId::ROOT));
+    settle().await;
+    assert_eq!(told.try_recv().unwrap().how(), how);
+    assert_eq!(kept(&node), 1, "the second watch stays");
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_watches_the_second_ref_of_an_actor_is_told_of_that_ref() {
+    let (system, node, mut puppet) = Puppet::new(|builder| builder).await;
+    let (link, mine) = puppet.linked(&node).await;
+    let _first = link.proxy::<Nobody>(mine, 1_000, "/user/a").unwrap();
+    let far = link.proxy::<Plain>(mine, 1_000, "/user/a").unwrap();
+    let mut watcher = Watcher::new(&system, "watcher");
+    watcher.watch(&far);
+    settle().await;
+    let body = bytes(&WireEnd::new(HowEnded::Graceful, &EndReason::Stopped)).into();
+    puppet.frames(vec![Frame::Ended { subject: 1_000, watcher: watcher.actor.uid().into(), body }]);
+    settle().await;
+    let gone = watcher.told.try_recv().unwrap();
+    assert!(matches!(gone.reason(), EndReason::Stopped), "{gone:?}");
+    assert!(gone.downcast::<Plain>().is_ok(), "its type is known");
 }
 
 /// Ends the association when it is dropped.

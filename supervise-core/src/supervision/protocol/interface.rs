@@ -310,11 +310,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
 
     /// Ends a watch, and cancels a notification that is already queued.
     pub fn unwatch(&mut self, subject: &R, effects: &mut Vec<Effect<R, C>>) {
-        if let Some(watch) = &mut self.watch
-            && watch.unwatch(subject).is_some()
-        {
-            effects.push(Effect::Unwatch(subject.clone()));
-        }
+        effects.extend(self.watch.as_mut().and_then(|watch| watch.unwatch(subject)).map(Effect::Unwatch));
     }
 
     /// The queued notification of an actor's end is about to be delivered. `None`: the actor is no longer watched.

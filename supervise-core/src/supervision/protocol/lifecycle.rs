@@ -8,7 +8,6 @@ use crate::supervision::fields;
 use crate::supervision::vocabulary::{
     Cause, ChildId, Effect, Hook, HowEnded, Note, Returned, SystemMessage, Timer,
 };
-use crate::supervision::watch::Notice;
 
 impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     fn create_now(&mut self) {
@@ -73,9 +72,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         let young: Vec<ChildId> = self.children().map(|(id, _)| id).filter(|id| *id >= first).collect();
         if let (Some(watch), Some(children)) = (&mut self.watch, &self.children) {
             for child in young.iter().rev().filter_map(|id| children.find(*id)) {
-                if watch.unwatch(&child.target).is_some() {
-                    effects.push(Effect::Unwatch(child.target.clone()));
-                }
+                effects.extend(watch.unwatch(&child.target).map(Effect::Unwatch));
             }
         }
         self.stop_in_line(&young, effects);
@@ -317,12 +314,12 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         effects: &mut Vec<Effect<R, C>>,
     ) {
         if let Some(watch) = &mut self.watch
-            && watch.ended(subject, how) == Notice::ToQueue
+            && let Some(watched) = watch.ended(subject, how)
         {
-            effects.push(Effect::Enqueue(subject.clone()));
+            effects.push(Effect::Enqueue(watched.clone()));
             if how == HowEnded::TooManyWatches {
                 // The refusal may be about an earlier watch, and the subject may know of a later one.
-                effects.push(Effect::Unwatch(subject.clone()));
+                effects.push(Effect::Unwatch(watched));
             }
         }
         let Some(id) = child else { return };
