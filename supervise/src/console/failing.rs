@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use supervise_core::Outcome;
 
-use super::pace::{CALM, LOOP, Pace, QUICKLY, push_last};
+use super::pace::{CALM, LOOP, Pace, may_be_loop, push_last};
 use super::sight::{Budget, Counts, Decision, Sight, Time, is_near};
 
 /// How many actors have their failures counted.
@@ -195,7 +195,7 @@ impl Failures {
 
     /// Whether an actor is forgotten that may be in a loop.
     pub(super) fn may_have_more(&self, now: Time) -> bool {
-        self.forgot.is_some_and(|last| now.saturating_sub(last) <= QUICKLY)
+        may_be_loop(self.forgot, now)
     }
 
     /// Whether this actor may be one that is forgotten and has failed within the window of a limit that it shares and that is near.

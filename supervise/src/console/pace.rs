@@ -75,3 +75,8 @@ pub(super) fn push_last(times: &mut VecDeque<Time>, most: usize, now: Time) {
     }
     times.push_back(now);
 }
+
+/// Whether something that was forgotten at this time may still be in a loop.
+pub(super) fn may_be_loop(forgot: Option<Time>, now: Time) -> bool {
+    forgot.is_some_and(|at| now.saturating_sub(at) <= CALM)
+}

@@ -9,7 +9,7 @@ use std::time::Duration;
 use supervise_core::Outcome;
 
 use super::cards::{Card, Kind, Moment, text_of};
-use super::pace::{CALM, Pace, QUICKLY};
+use super::pace::{Pace, may_be_loop};
 use super::sight::{Decision, Time};
 use super::words::{Count, Span, code, outcome, short_type};
 
@@ -145,7 +145,7 @@ impl Places {
 
     /// Whether a place was forgotten that may be in a loop.
     pub(super) fn may_have_more(&self, now: Time) -> bool {
-        self.forgot.is_some_and(|at| now.saturating_sub(at) <= QUICKLY)
+        may_be_loop(self.forgot, now)
     }
 
     fn loops(&self, now: Time) -> impl Iterator<Item = &Place> {
@@ -182,8 +182,7 @@ impl Places {
                 None => cards.push(place.card()),
             }
         }
-        // A loop that is forgotten may last for as long as any loop.
-        let at_least = self.forgot.is_some_and(|at| now.saturating_sub(at) <= CALM);
+        let at_least = self.may_have_more(now);
         for card in &mut cards {
             card.at_least = at_least && card.actors > 1;
         }
