@@ -25,6 +25,7 @@ pub struct Glimpse {
     depth: usize,
     state: NodeState,
     parked: bool,
+    has_children: bool,
     vitals: Vitals,
     by_parent: ByParent,
 }
@@ -53,6 +54,11 @@ impl Glimpse {
     /// How many actors are above it.
     pub fn depth(&self) -> usize {
         self.depth
+    }
+
+    /// Whether it has children. If it has none, the look shows no actor below it.
+    pub fn has_children(&self) -> bool {
+        self.has_children
     }
 
     /// The name of its type, as [`std::any::type_name`] returns it.
@@ -261,11 +267,11 @@ impl ActorSystem {
         let mut next = Some((self.core().root(), ByParent::default()));
         loop {
             if let Some((actor, by_parent)) = next.take()
-                && let Some((glimpse, has_children)) = glimpse(actor, levels.len(), by_parent)
+                && let Some(glimpse) = glimpse(actor, levels.len(), by_parent)
             {
                 look(&glimpse);
                 // Most actors have none.
-                if has_children {
+                if glimpse.has_children {
                     levels.push(Level::below(glimpse.actor));
                 }
             }
@@ -278,8 +284,8 @@ impl ActorSystem {
     }
 }
 
-/// What is seen of an actor, and whether it has children. `None` if it has ended.
-fn glimpse(actor: AnyActorRef, depth: usize, by_parent: ByParent) -> Option<(Glimpse, bool)> {
+/// What is seen of an actor. `None` if it has ended.
+fn glimpse(actor: AnyActorRef, depth: usize, by_parent: ByParent) -> Option<Glimpse> {
     let (state, parked, has_children) = {
         let protocol = actor.core().protocol();
         if protocol.has_ended() {
@@ -288,7 +294,7 @@ fn glimpse(actor: AnyActorRef, depth: usize, by_parent: ByParent) -> Option<(Gli
         (NodeState::of(&protocol), protocol.handler_is_parked(), protocol.children().next().is_some())
     };
     let vitals = actor.0.vitals();
-    Some((Glimpse { actor, depth, state, parked, vitals, by_parent }, has_children))
+    Some(Glimpse { actor, depth, state, parked, has_children, vitals, by_parent })
 }
 
 #[cfg(test)]

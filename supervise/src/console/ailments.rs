@@ -7,8 +7,9 @@ use std::time::Duration;
 use supervise_core::NodeState;
 
 use super::cards::Kind;
-use super::failing::{Failing, LOOP};
+use super::failing::Failing;
 use super::marks::Mark;
+use super::pace::{LOOP, QUICKLY};
 use super::sight::{Budget, Counts, Sight, Time};
 use super::waits::Waits;
 
@@ -66,7 +67,7 @@ pub(super) fn ailments(
     let lasted =
         |since: Option<Time>, long: Duration| since.is_some_and(|since| now.saturating_sub(since) >= long);
     let since = mark.map(|mark| mark.state_since);
-    let is_loop = is_loop(sight, failing, now);
+    let is_loop = is_loop(sight, failing, since, now);
     let starts = sight.state == NodeState::Starting && !is_loop;
     let stops = sight.state == NodeState::Stopping;
     let is_there = !starts && !stops;
@@ -90,9 +91,14 @@ pub(super) fn ailments(
     found
 }
 
-/// Whether it restarts again and again. If nothing is known of its failures, their number in a row tells.
-fn is_loop(sight: &Sight<'_>, failing: Option<&Failing>, now: Time) -> bool {
-    let unknown = || sight.due.is_some() && sight.attempt as usize >= LOOP;
+/// Whether it restarts again and again. If nothing is known of its failures, their number in a row tells, while it waits for a restart or has just
+/// begun to start. `since`: since when it has been in its state.
+fn is_loop(sight: &Sight<'_>, failing: Option<&Failing>, since: Option<Time>, now: Time) -> bool {
+    let starts = || {
+        let lasts = since.map(|since| now.saturating_sub(since));
+        sight.state == NodeState::Starting && lasts.is_some_and(|lasts| lasts <= QUICKLY)
+    };
+    let unknown = || sight.attempt as usize >= LOOP && (sight.due.is_some() || starts());
     failing.map_or_else(unknown, |failing| failing.is_loop(sight, now))
 }
 

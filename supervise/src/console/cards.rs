@@ -377,7 +377,7 @@ fn since(kind: Kind, known: &Known<'_>) -> Option<Time> {
         Kind::BlocksThread | Kind::Stuck => mark?.message_since,
         Kind::SlowStart | Kind::SlowEnd => Some(mark?.state_since),
         Kind::FallingBehind => known.behind_since,
-        Kind::RestartLoop => failing?.looping,
+        Kind::RestartLoop => failing.map(Failing::looping),
         Kind::NearLimit => failing.map(Failing::near_since),
         Kind::Deadlock | Kind::BranchDown | Kind::MessagesLost | Kind::ShortOfThreads => None,
     }

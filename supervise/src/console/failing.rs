@@ -5,31 +5,18 @@ use std::time::Duration;
 
 use supervise_core::Outcome;
 
+use super::pace::{CALM, LOOP, Pace, may_be_loop, push_last};
 use super::sight::{Budget, Counts, Decision, Sight, Time, is_near};
 
 /// How many actors have their failures counted.
 const MOST: usize = 4_096;
-/// How many of them stay until they have not failed for [`QUICKLY`]. The others are those in a loop, and those that failed last. So a loop is
+/// How many of them stay until they are [calm](Pace::is_calm). The others are those in a loop, and those that failed last. So a loop is
 /// found even if more actors fail in turn than are remembered.
 const STAY: usize = MOST / 2;
-/// The order in which actors are forgotten: those that have not failed for [`QUICKLY`] or are in no loop, those in a loop, those that stay.
+/// The order in which actors are forgotten: those that are calm or are in no loop, those in a loop, those that stay.
 const OTHER: usize = 0;
 const IN_LOOP: usize = 1;
 const STAYING: usize = 2;
-/// This many failures within [`QUICKLY`] are a loop.
-pub(super) const LOOP: usize = 3;
-pub(super) const QUICKLY: Duration = Duration::from_secs(60);
-/// After this long without a failure, the count begins again.
-pub(super) const CALM: Duration = Duration::from_secs(10 * 60);
-/// How many times as long as before the last failure it takes until a loop is over. From one attempt to the next, a backoff at most
-/// doubles the time.
-const PATIENCE: u32 = 3;
-
-/// After how long a loop is over in which it took so long until the last failure came.
-pub(super) fn patience(took: Duration) -> Duration {
-    took.saturating_mul(PATIENCE).clamp(QUICKLY, CALM)
-}
-
 /// The failures of one actor.
 #[derive(Debug)]
 pub(super) struct Failing {
@@ -43,31 +30,13 @@ pub(super) struct Failing {
     near: Option<(Time, u32)>,
     /// The window of that limit, as the last look found it.
     window: Option<Duration>,
-    /// The times of the last failures, and of the last ones that were followed by a restart.
+    /// The times of the last failures.
     recent: VecDeque<Time>,
-    restarts: VecDeque<Time>,
-    /// Whether the last restarts came quickly, or went on after such ones before it was calm.
-    is_quick: bool,
-    /// The first of the restarts that made it a loop, if it is one.
-    pub(super) looping: Option<Time>,
-    /// Whether its last restart was delayed.
-    is_delayed: bool,
-    /// The first look since its last failure that found that it did not wait for a restart.
-    tried: Option<Time>,
-    /// How long before its last failure such a look was.
-    took: Duration,
+    restarts: Pace,
     /// The number of its last failure, among those of all actors.
     number: u64,
     /// In which of the orders it is.
     rank: usize,
-}
-
-/// Adds a time to the last ones, of which at most so many are kept.
-pub(super) fn push_last(times: &mut VecDeque<Time>, most: usize, now: Time) {
-    if times.len() == most {
-        times.pop_front();
-    }
-    times.push_back(now);
 }
 
 impl Failing {
@@ -79,12 +48,7 @@ impl Failing {
             near: None,
             window: None,
             recent: VecDeque::with_capacity(LOOP),
-            restarts: VecDeque::new(),
-            is_quick: false,
-            looping: None,
-            is_delayed: false,
-            tried: None,
-            took: Duration::ZERO,
+            restarts: Pace::new(now),
             decision,
             number,
             rank,
@@ -99,30 +63,17 @@ impl Failing {
         let is_calm = |window| now.saturating_sub(self.last) > window;
         let is_other = |of| near.is_some_and(|(_, now_of)| now_of != of);
         self.near = self.near.filter(|&(_, of)| !self.window.is_some_and(is_calm) && !is_other(of)).or(near);
-        self.is_quick = self.restarts_quickly(now);
-        let goes_on = decision.attempt as usize > LOOP || self.is_quick;
-        self.looping = self.looping.filter(|_| goes_on);
         push_last(&mut self.recent, LOOP, now);
-        if matches!(decision.outcome, Outcome::Restarting { .. } | Outcome::AlreadyAnswered) {
-            push_last(&mut self.restarts, LOOP, now);
-            let first = self.restarts.front().filter(|_| self.restarts.len() == LOOP);
-            self.is_quick |= first.is_some_and(|&first| now.saturating_sub(first) <= QUICKLY);
-        }
-        self.looping = self.looping.or(self.restarts.front().copied());
-        self.is_delayed = match decision.outcome {
-            Outcome::Restarting { delay, .. } => delay.is_some(),
-            // It keeps its delay.
-            Outcome::AlreadyAnswered => self.is_delayed,
-            _ => false,
+        let delay = match decision.outcome {
+            Outcome::Restarting { delay, .. } => Some(delay),
+            Outcome::AlreadyAnswered => Some(None),
+            _ => None,
         };
-        self.took = self.tried.take().map_or(Duration::ZERO, |tried| now.saturating_sub(tried));
+        if let Some(delay) = delay {
+            let is_third = delay.is_some() && decision.attempt as usize >= LOOP;
+            self.restarts.note(delay.unwrap_or_default(), is_third, now);
+        }
         (self.failures, self.last, self.decision) = (self.failures + 1, now, decision);
-    }
-
-    fn restarts_quickly(&self, now: Time) -> bool {
-        let mut last = self.restarts.iter().rev();
-        let [last, before] = [last.next(), last.next()].map(|at| at.copied().unwrap_or_default());
-        self.is_quick && now.saturating_sub(last) <= patience(last.saturating_sub(before))
     }
 
     /// The number of its last failure in a row. It is that of the last decision, so that a card does not mix two failures, unless the console
@@ -183,13 +134,12 @@ impl Failing {
 
     /// Whether it restarts again and again.
     pub(super) fn is_loop(&self, sight: &Sight<'_>, now: Time) -> bool {
-        let goes_on = || sight.due.is_some() || (self.is_delayed && self.may_fail_again(now));
-        self.restarts_quickly(now) || (self.attempt(sight) as usize >= LOOP && goes_on())
+        self.restarts.is_loop(now) || (sight.due.is_some() && self.attempt(sight) as usize >= LOOP)
     }
 
-    /// Whether its last try has not lasted for long yet.
-    fn may_fail_again(&self, now: Time) -> bool {
-        self.tried.is_none_or(|tried| now.saturating_sub(tried) <= patience(self.took))
+    /// Since when it restarts again and again, if it does.
+    pub(super) fn looping(&self) -> Time {
+        self.restarts.looping().unwrap_or(self.first)
     }
 }
 
@@ -216,7 +166,7 @@ impl Failures {
         let Some(failing) = self.of.get_mut(&key) else { return };
         self.orders[failing.rank].remove(&failing.number);
         failing.note(decision, now);
-        if failing.restarts_quickly(now) {
+        if failing.restarts.is_loop(now) {
             failing.rank = failing.rank.max(IN_LOOP);
         }
         failing.number = self.number;
@@ -228,7 +178,7 @@ impl Failures {
         for rank in [IN_LOOP, STAYING] {
             while let Some(first) = self.orders[rank].first_entry()
                 && let Some(failing) = self.of.get_mut(first.get())
-                && now.saturating_sub(failing.last) > QUICKLY
+                && failing.restarts.is_calm(failing.last, now)
             {
                 failing.rank = OTHER;
                 let (number, key) = first.remove_entry();
@@ -245,7 +195,7 @@ impl Failures {
 
     /// Whether an actor is forgotten that may be in a loop.
     pub(super) fn may_have_more(&self, now: Time) -> bool {
-        self.forgot.is_some_and(|last| now.saturating_sub(last) <= QUICKLY)
+        may_be_loop(self.forgot, now)
     }
 
     /// Whether this actor may be one that is forgotten and has failed within the window of a limit that it shares and that is near.
@@ -257,13 +207,10 @@ impl Failures {
         may_be && !self.of.contains_key(&sight.key)
     }
 
-    /// Notes whether an actor waits for a restart, and the window of its limit. Forgets that it was near the limit, if that is over.
+    /// Notes the window of an actor's limit. Forgets that it was near the limit, if that is over.
     pub(super) fn see(&mut self, sight: &Sight<'_>, now: Time) {
-        let Some(known) = self.of.get_mut(&sight.key) else { return };
-        if sight.due.is_none() {
-            known.tried.get_or_insert(now);
-        }
         let Some(budget) = sight.budget else { return };
+        let Some(known) = self.of.get_mut(&sight.key) else { return };
         if known.near.is_none() || known.was_near(budget) {
             known.window = budget.within;
         }

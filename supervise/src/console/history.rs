@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use supervise_core::{DeadLetterReason, During, Outcome};
 
-use super::failing::push_last;
+use super::pace::push_last;
 use super::places::Places;
 use super::sight::{Decision, GivenUp, Intervened, Loss, Time};
 

@@ -51,6 +51,8 @@ struct Told {
     next: Duration,
     /// Whether the problem lasts: no line has said that it is over.
     is_on: bool,
+    /// When the card went, if it has.
+    went: Option<Time>,
 }
 
 /// A line of the log.
@@ -70,14 +72,18 @@ impl Lines {
         let mut lines: Vec<Line<'a>> = Vec::new();
         for told in self.0.iter_mut().filter(|told| told.is_on && *more_cards == 0) {
             let is_forgotten = view.may_have_more_ill && matches!(told.kind, Kind::RestartLoop | Kind::NearLimit);
-            let is_hidden = is_forgotten
-                || hidden.iter().any(|(kind, subject)| told.kind == *kind && told.subject == *subject);
-            if !is_hidden && !cards.iter().any(|card| told.is_about(card)) {
+            let is_hidden = hidden.iter().any(|(kind, subject)| told.kind == *kind && told.subject == *subject);
+            if is_hidden || cards.iter().any(|card| told.is_about(card)) {
+                told.went = None;
+                continue;
+            }
+            let went = *told.went.get_or_insert(now);
+            if !is_forgotten {
                 told.is_on = false;
                 if begins_elsewhere(told.kind) {
                     continue;
                 }
-                let after = now.saturating_sub(told.since);
+                let after = went.saturating_sub(told.since);
                 let has_ended = !is_of_place(&told.subject)
                     && view.ends.iter().any(|(at, end)| *at >= told.since && end.child == told.last);
                 let (kind, path, others) = (told.kind, told.last.clone(), told.others);
@@ -102,7 +108,18 @@ impl Lines {
                 None if has_room => {
                     let (subject, path, last) = (card.subject.clone(), path.clone(), path.clone());
                     let (since, at, next, others) = (card.since.unwrap_or(now), now, REMIND, *actors > 1);
-                    self.0.push(Told { kind: *kind, subject, path, last, since, others, at, next, is_on: true });
+                    self.0.push(Told {
+                        kind: *kind,
+                        subject,
+                        path,
+                        last,
+                        since,
+                        others,
+                        at,
+                        next,
+                        is_on: true,
+                        went: None,
+                    });
                     (since, None)
                 }
                 _ => continue,
@@ -126,6 +143,7 @@ impl Told {
 
     /// Notes which actor the card tells of now.
     fn follow(&mut self, card: &Card) {
+        self.went = None;
         let is_other = self.last != card.path;
         self.others |= is_other || card.actors > 1;
         // A branch may have been repaired and gone down again in the meantime.

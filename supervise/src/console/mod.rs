@@ -16,6 +16,7 @@ mod json;
 #[cfg(feature = "tracing")]
 mod lines;
 mod outlet;
+mod pace;
 mod past;
 mod places;
 mod pulse;

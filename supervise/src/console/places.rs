@@ -3,13 +3,13 @@
 //!
 //! Rule 22.3.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::time::Duration;
 
 use supervise_core::Outcome;
 
 use super::cards::{Card, Kind, Moment, text_of};
-use super::failing::{CALM, LOOP, QUICKLY, patience, push_last};
+use super::pace::{Pace, may_be_loop};
 use super::sight::{Decision, Time};
 use super::words::{Count, Span, code, outcome, short_type};
 
@@ -28,11 +28,7 @@ struct Place {
     /// The first one after a calm time, and the last one.
     first: Time,
     last: Time,
-    /// The time between the last two.
-    gap: Duration,
-    recent: VecDeque<Time>,
-    /// Since when it has been in a loop, if it is in one.
-    looping: Option<Time>,
+    pace: Pace,
     /// Whether it stays until it is calm.
     stays: bool,
     decision: Decision,
@@ -40,14 +36,13 @@ struct Place {
 
 impl Place {
     fn of(decision: Decision, stays: bool, now: Time) -> Self {
-        let recent = VecDeque::from([now]);
-        Self { ends: 1, first: now, last: now, gap: Duration::ZERO, recent, looping: None, stays, decision }
+        let mut pace = Pace::new(now);
+        pace.note(Duration::ZERO, false, now);
+        Self { ends: 1, first: now, last: now, pace, stays, decision }
     }
 
     fn is_calm(&self, now: Time) -> bool {
-        // Without a loop, only the failures within this time may begin one.
-        let lasts = self.looping.map_or(QUICKLY, |_| patience(self.gap));
-        now.saturating_sub(self.last) > lasts
+        self.pace.is_calm(self.last, now)
     }
 
     fn note(&mut self, decision: Decision, now: Time) {
@@ -55,11 +50,7 @@ impl Place {
             *self = Self::of(decision, self.stays, now);
             return;
         }
-        push_last(&mut self.recent, LOOP, now);
-        let first = self.recent.front().copied().unwrap_or(now);
-        let is_quick = self.recent.len() == LOOP && now.saturating_sub(first) <= QUICKLY;
-        self.looping = self.looping.or(is_quick.then_some(first));
-        self.gap = now.saturating_sub(self.last);
+        self.pace.note(Duration::ZERO, false, now);
         (self.ends, self.last, self.decision) = (self.ends + 1, now, decision);
     }
 
@@ -79,7 +70,7 @@ impl Place {
             path: child.clone(),
             actor_type: short_type(child_type),
             subject: self.subject(),
-            since: self.looping,
+            since: self.pace.looping(),
             says: format!(
                 "Failed {ends} times within {within}{during}. Each failure ended the actor, and another one took its place \
                  before the next. \
@@ -135,7 +126,7 @@ impl Places {
         }
         if self.of.len() == MOST {
             let may_go = self.of.iter().enumerate().filter(|(_, place)| !place.stays);
-            let least = may_go.min_by_key(|(_, place)| (place.looping.is_some(), place.last));
+            let least = may_go.min_by_key(|(_, place)| (place.pace.is_loop(now), place.last));
             self.of.swap_remove(least.map_or(0, |(at, _)| at));
             self.forgot = Some(now);
         }
@@ -154,11 +145,11 @@ impl Places {
 
     /// Whether a place was forgotten that may be in a loop.
     pub(super) fn may_have_more(&self, now: Time) -> bool {
-        self.forgot.is_some_and(|at| now.saturating_sub(at) <= QUICKLY)
+        may_be_loop(self.forgot, now)
     }
 
     fn loops(&self, now: Time) -> impl Iterator<Item = &Place> {
-        self.of.iter().filter(move |place| place.looping.is_some() && !place.is_calm(now))
+        self.of.iter().filter(move |place| place.pace.is_loop(now))
     }
 
     /// The supervisors of the loops, before a look finds them.
@@ -191,8 +182,7 @@ impl Places {
                 None => cards.push(place.card()),
             }
         }
-        // A loop that is forgotten may last for as long as any loop.
-        let at_least = self.forgot.is_some_and(|at| now.saturating_sub(at) <= CALM);
+        let at_least = self.may_have_more(now);
         for card in &mut cards {
             card.at_least = at_least && card.actors > 1;
         }

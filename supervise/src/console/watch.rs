@@ -205,7 +205,10 @@ fn walk(system: &ActorSystem, mut look: Look<'_>, events: &mut Events, most: usi
                 look.add_below(*at, glimpse.waiting() + glimpse.stashed());
             }
         }
-        above.push((glimpse.strategy(), glimpse.table()));
+        // Most actors have none.
+        if glimpse.has_children() {
+            above.push((glimpse.strategy(), glimpse.table()));
+        }
     });
     (look.close(), runs)
 }

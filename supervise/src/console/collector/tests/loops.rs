@@ -298,8 +298,15 @@ fn con_13_a_loop_that_is_forgotten_is_not_said_to_be_over() {
     assert_eq!(view.cards.len(), 1, "{:?}", view.cards);
     let said = lines.after(&view);
     assert!(matches!(&said[..], [Line::Is { at_least: true, .. }]), "{said:?}");
-    let view = look(&mut collector, 68, &keys);
-    assert!(lines.after(&view).iter().all(|line| matches!(line, Line::Over { .. })), "it is calm");
+    // As long as the card would say "at least", the log does not say that a loop is over.
+    for second in [68, 300, 607] {
+        let view = look(&mut collector, second, &keys);
+        assert_eq!((lines.after(&view), view.cards.len()), (Vec::new(), 0), "{second}");
+    }
+    let view = look(&mut collector, 608, &keys);
+    let ledger = |line: &Line<'_>| matches!(line, Line::Over { path, after, .. } if path == "/user/keys/ledger" && *after == secs(7));
+    let said = lines.after(&view);
+    assert_eq!((said.len(), said.iter().filter(|line| ledger(line)).count()), (2, 1), "{said:?}");
 }
 
 /// CON-13: of places that fail rarely, more may be in a loop than are remembered. Rule 22.4.
@@ -448,4 +455,95 @@ fn con_13_the_last_line_names_the_one_that_was_in_the_loop_last() {
         }
     }
     assert_eq!(over, [(260, "/user/keys/2".to_owned(), secs(210), true)]);
+}
+
+/// One actor that fails with these outcomes, at these times and as the so-many-eth in a row. Returns when it had a card, looked at each second until
+/// `end`, and since when.
+fn loops(fails: &[(u64, u32, Outcome)], end: u64) -> Vec<(u64, u64, Option<Time>)> {
+    let mut collector = Collector::default();
+    let mut due = 0;
+    let mut shown: Vec<(u64, u64, Option<Time>)> = Vec::new();
+    for second in 0..=end {
+        for &(_, attempt, outcome) in fails.iter().filter(|(at, ..)| *at == second) {
+            failed(&mut collector, second, Decision { attempt, ..decision("/user/gateway", 7, outcome) });
+            if let Outcome::Restarting { delay: Some(delay), .. } = outcome {
+                due = second + delay.as_secs();
+            }
+        }
+        let waits = second < due;
+        let state = if waits { NodeState::Failed } else { NodeState::Running };
+        let view =
+            look(&mut collector, second, &[Sight { state, due: waits.then(|| secs(due)), ..at(2, "gateway", 7) }]);
+        let Some(card) = view.cards.first() else { continue };
+        match shown.last_mut() {
+            Some((_, last, since)) if *last + 1 == second && *since == card.since => *last = second,
+            _ => shown.push((second, second, card.since)),
+        }
+    }
+    shown
+}
+
+fn delayed(seconds: u64) -> Outcome {
+    Outcome::Restarting { children: 1, delay: Some(secs(seconds)) }
+}
+
+/// CON-13: the time for which an actor waits is no sign that it will fail again. Rule 22.3.
+#[test]
+fn con_13_a_loop_with_long_delays_is_over_a_minute_after_a_try_that_lasts() {
+    let (mut second, mut fails) = (0, Vec::new());
+    for attempt in 1..=10 {
+        let delay = (1 << (attempt - 1)).min(300);
+        fails.push((second, attempt, delayed(delay)));
+        second += delay;
+    }
+    // The last restart comes at 811 s.
+    assert_eq!(loops(&fails, 2_000), [(3, 871, Some(secs(0)))]);
+}
+
+/// CON-13: it does not matter whether an actor is resumed in between. Rule 22.3.
+#[test]
+fn con_13_a_loop_goes_on_when_the_actor_is_resumed_during_a_try() {
+    let tries = (1..=6).map(|attempt| (40 * u64::from(attempt), attempt, delayed(30)));
+    let resumes = (1..=6).map(|attempt| (40 * u64::from(attempt) + 35, attempt, Outcome::Resumed));
+    let fails: Vec<_> = tries.chain(resumes).collect();
+    assert_eq!(loops(&fails, 1_000), [(120, 330, Some(secs(40)))]);
+}
+
+/// CON-13: a loop is not over because the backoff begins anew. Rule 22.3.
+#[test]
+fn con_13_a_loop_goes_on_when_the_failures_in_a_row_are_counted_anew() {
+    let fails: Vec<_> = [(0, 1), (35, 2), (70, 3), (105, 4), (180, 1), (215, 2)]
+        .into_iter()
+        .map(|(second, attempt)| (second, attempt, delayed(30)))
+        .collect();
+    // It ran for 45 s before it failed at 180 s, and for 5 s before it failed at 215 s.
+    assert_eq!(loops(&fails, 1_000), [(70, 305, Some(secs(0)))]);
+}
+
+/// CON-13: a loop that is over does not go on when the same actor fails much later, even if its failures in a row are counted on. Rule 22.3.
+#[test]
+fn con_13_a_second_outage_is_a_loop_of_its_own() {
+    let fails: Vec<_> = [(0, 1), (35, 2), (70, 3), (3_000, 4), (3_035, 5)]
+        .into_iter()
+        .map(|(second, attempt)| (second, attempt, delayed(30)))
+        .collect();
+    assert_eq!(loops(&fails, 4_000), [(70, 160, Some(secs(0))), (3_000, 3_125, Some(secs(3_000)))]);
+}
+
+/// CON-13: a console that was started amid an outage shows one loop, although it knows only the number of failures in a row. Rule 22.3.
+#[test]
+fn con_13_a_try_of_an_actor_whose_failures_are_not_known_belongs_to_its_loop() {
+    let mut collector = Collector::default();
+    let gateway =
+        |state, due: Option<u64>| [Sight { state, attempt: 7, due: due.map(secs), ..at(2, "gateway", 7) }];
+    for second in 100..130 {
+        let view = look(&mut collector, second, &gateway(NodeState::Failed, Some(130)));
+        assert_eq!(kinds(&view), [(Kind::RestartLoop, "/user/gateway")], "{second}");
+    }
+    for second in 130..=200 {
+        let view = look(&mut collector, second, &gateway(NodeState::Starting, None));
+        let kind = if second <= 190 { Kind::RestartLoop } else { Kind::SlowStart };
+        assert_eq!(kinds(&view), [(kind, "/user/gateway")], "{second}");
+    }
+    assert_eq!(kinds(&look(&mut collector, 201, &gateway(NodeState::Running, None))), []);
 }

@@ -1,0 +1,82 @@
+//! Whether an actor restarts so often, or the actors of a place end so often, that this is a loop.
+//!
+//! Rule 22.3.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use super::sight::Time;
+
+/// This many restarts within [`QUICKLY`] are a loop.
+pub(super) const LOOP: usize = 3;
+pub(super) const QUICKLY: Duration = Duration::from_secs(60);
+/// No loop lasts for longer than this without another restart.
+pub(super) const CALM: Duration = Duration::from_secs(10 * 60);
+/// How many times as long as before the last restart an actor runs until a loop is over. From one attempt to the next, a backoff at most
+/// doubles the time.
+const PATIENCE: u32 = 3;
+
+/// The last restarts, or ends.
+#[derive(Debug)]
+pub(super) struct Pace {
+    recent: VecDeque<Time>,
+    /// When the loop began, if there has been one.
+    looping: Option<Time>,
+    /// When the last restart came, or comes.
+    restarted: Time,
+    /// How long the actor had run before it failed for the last time.
+    ran: Duration,
+}
+
+impl Pace {
+    pub(super) fn new(now: Time) -> Self {
+        Self { recent: VecDeque::with_capacity(LOOP), looping: None, restarted: now, ran: Duration::ZERO }
+    }
+
+    /// Notes a failure, and the delay of the restart that follows. `is_loop`: this is a loop, however long ago the others were.
+    pub(super) fn note(&mut self, delay: Duration, is_loop: bool, now: Time) {
+        if self.is_over(now) {
+            self.recent.clear();
+            self.looping = None;
+        }
+        push_last(&mut self.recent, LOOP, now);
+        let first = self.recent.front().copied();
+        let is_quick = |first: &Time| self.recent.len() == LOOP && now.saturating_sub(*first) <= QUICKLY;
+        self.looping = self.looping.or(first.filter(|first| is_loop || is_quick(first)));
+        self.ran = now.saturating_sub(self.restarted);
+        self.restarted = self.restarted.max(now.saturating_add(delay));
+    }
+
+    /// Whether nothing has failed for so long that a loop is over. Without a loop, whether what failed before begins none.
+    fn is_over(&self, now: Time) -> bool {
+        let patience = self.looping.map_or(CALM, |_| self.ran.saturating_mul(PATIENCE).clamp(QUICKLY, CALM));
+        now.saturating_sub(self.restarted) > patience
+    }
+
+    pub(super) fn is_loop(&self, now: Time) -> bool {
+        self.looping.is_some() && !self.is_over(now)
+    }
+
+    /// When the loop began, if there has been one.
+    pub(super) fn looping(&self) -> Option<Time> {
+        self.looping
+    }
+
+    /// Whether there is no loop, and no other failure since `last` that may begin one.
+    pub(super) fn is_calm(&self, last: Time, now: Time) -> bool {
+        !self.is_loop(now) && now.saturating_sub(last) > QUICKLY
+    }
+}
+
+/// Adds a time to the last ones, of which at most so many are kept.
+pub(super) fn push_last(times: &mut VecDeque<Time>, most: usize, now: Time) {
+    if times.len() == most {
+        times.pop_front();
+    }
+    times.push_back(now);
+}
+
+/// Whether something that was forgotten at this time may still be in a loop.
+pub(super) fn may_be_loop(forgot: Option<Time>, now: Time) -> bool {
+    forgot.is_some_and(|at| now.saturating_sub(at) <= CALM)
+}
