@@ -154,16 +154,7 @@ impl<M, C> Chunk<M, C> {
     pub(crate) fn push_front(&mut self, message: M) {
         self.messages.push_front(Cell::new(message));
         if let Some(between) = &mut self.between {
-            match between.first.checked_sub(1) {
-                Some(first) => {
-                    // Of some controls, the messages before them were displaced.
-                    let passed = between.controls.iter_mut().take_while(|(number, _)| *number <= first);
-                    passed.for_each(|(number, _)| *number = first + 1);
-                    between.first = first;
-                }
-                // It was taken before the first control arrived.
-                None => between.controls.iter_mut().for_each(|(number, _)| *number += 1),
-            }
+            between.is_behind_another();
         }
     }
 
@@ -234,7 +225,10 @@ impl<M, C> fmt::Debug for Chunk<M, C> {
     }
 }
 
+// Separate functions, so that actors that only have messages do not pay for them.
 impl<C> Between<C> {
+    #[cold]
+    #[inline(never)]
     fn pop(&mut self) -> Option<C> {
         let (number, _) = self.controls.front()?;
         if *number > self.first {
@@ -243,6 +237,20 @@ impl<C> Between<C> {
         let control = self.controls.pop_front().map(|(_, control)| control);
         self.give_room_back();
         control
+    }
+
+    /// A message was put before everything.
+    #[cold]
+    #[inline(never)]
+    fn is_behind_another(&mut self) {
+        let Some(first) = self.first.checked_sub(1) else {
+            // It was taken before the first control arrived.
+            return self.controls.iter_mut().for_each(|(number, _)| *number += 1);
+        };
+        // Of some controls, the messages before them were displaced.
+        let passed = self.controls.iter_mut().take_while(|(number, _)| *number <= first);
+        passed.for_each(|(number, _)| *number = first + 1);
+        self.first = first;
     }
 
     /// Gives the memory of a storm of controls back with the last of them.

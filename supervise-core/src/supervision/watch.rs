@@ -8,8 +8,7 @@
 //!
 //! Rules 8.1 and 8.3.
 
-use std::collections::HashSet;
-use std::collections::hash_map::{Entry, HashMap};
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hash, Hasher};
 
 use super::vocabulary::HowEnded;
@@ -79,12 +78,9 @@ impl<R: Hash + Eq + Clone> Watches<R> {
     /// watched, or its notification is already queued.
     #[must_use]
     pub(crate) fn ended(&mut self, subject: &R, how: HowEnded) -> Option<R> {
-        let Entry::Occupied(mut watch) = self.watching.entry(subject.clone()) else { return None };
-        if watch.get().queued.is_some() {
-            return None;
-        }
-        watch.get_mut().queued = Some(how);
-        Some(watch.key().clone())
+        let watching = self.watching.get_mut(subject).filter(|watching| watching.queued.is_none())?;
+        watching.queued = Some(how);
+        self.watching.get_key_value(subject).map(|(watched, _)| watched.clone())
     }
 
     /// The queued notification of the subject's end reached the front of the queue. `None`: the subject is no longer
