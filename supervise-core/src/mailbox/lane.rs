@@ -104,15 +104,23 @@ impl<M, C> Lane<M, C> {
         if self.last.messages() < CHUNK {
             return self.last.grow();
         }
+        self.begin_chunk();
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn begin_chunk(&mut self) {
         let rare = self.rare.get_or_insert_with(Box::default);
         rare.messages += self.last.messages();
         rare.full.push_back(std::mem::replace(&mut self.last, Chunk::with_room()));
     }
 
     /// The control comes into the same chunk as the message that is pushed next: it may belong to that message.
+    #[cold]
+    #[inline(never)]
     pub(super) fn push_control(&mut self, control: C) {
         if self.last.messages() >= CHUNK {
-            self.make_room();
+            self.begin_chunk();
         }
         self.last.push_control(control);
     }

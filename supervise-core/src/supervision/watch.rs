@@ -77,7 +77,15 @@ impl<R: Hash + Eq + Clone> Watches<R> {
     /// The subject ended. Returns the ref with which the watch began, if the notification must be queued. `None`: the subject is not
     /// watched, or its notification is already queued.
     #[must_use]
+    #[inline]
     pub(crate) fn ended(&mut self, subject: &R, how: HowEnded) -> Option<R> {
+        // The parents of most actors watch nobody.
+        if self.watching.is_empty() { None } else { self.queued(subject, how) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn queued(&mut self, subject: &R, how: HowEnded) -> Option<R> {
         let watching = self.watching.get_mut(subject).filter(|watching| watching.queued.is_none())?;
         watching.queued = Some(how);
         self.watching.get_key_value(subject).map(|(watched, _)| watched.clone())
