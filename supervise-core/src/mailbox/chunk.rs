@@ -24,13 +24,13 @@ pub(crate) enum Entry<M, C> {
     Control(C),
 }
 
-/// How many messages a lane puts into one chunk. Room for so many is kept.
+/// How many messages a lane puts into one chunk. An emptied chunk keeps room for this many.
 pub(super) const CHUNK: usize = 1024;
 
 /// A queue of messages and controls in one piece of memory.
 pub(crate) struct Chunk<M, C> {
-    /// Each in a `Cell`, which has no niche. The code that moves an `Option` of a type with a niche inspects the value
-    /// at each move.
+    /// Each message is in a `Cell`, because a `Cell` has no niche: code that moves an `Option` of a type with a niche inspects
+    /// the value at each move.
     messages: VecDeque<Cell<M>>,
     /// Allocated with the first control.
     between: Option<Box<Between<C>>>,
@@ -107,7 +107,7 @@ impl<M, C> Chunk<M, C> {
         self.marks.push(self.messages.len() - 1, weight);
     }
 
-    /// For how many marks there is room.
+    /// How many marks fit.
     #[cfg(all(test, feature = "timing", not(supervise_loom)))]
     pub(super) fn room_of_marks(&self) -> usize {
         self.marks.room()
@@ -138,7 +138,7 @@ impl<M, C> Chunk<M, C> {
         self.push_within(message);
     }
 
-    /// Where there [is room](Self::has_room).
+    /// Pushes a message. The caller has checked that there [is room](Self::has_room).
     #[inline]
     pub(super) fn push_within(&mut self, message: M) {
         self.messages.push_back(Cell::new(message));
@@ -175,7 +175,7 @@ impl<M, C> Chunk<M, C> {
         self.between = Some(between);
     }
 
-    /// Drops the controls for which `gone` says so.
+    /// Drops the controls for which `gone` returns `true`.
     pub(super) fn forget_controls(&mut self, gone: impl Fn(&C) -> bool) {
         if let Some(between) = &mut self.between {
             between.controls.retain(|(_, control)| !gone(control));

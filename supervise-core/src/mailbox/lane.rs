@@ -5,8 +5,8 @@
 //!   last   [m2049 ..]                           a push puts its message here
 //! ```
 //!
-//! However many messages wait, none is copied when another one comes, and handling them gives their memory back chunk by
-//! chunk. Most actors never have more than one chunk, which the cell exchanges for its empty one.
+//! A push copies no waiting message, however many wait, and handling messages frees their memory chunk by chunk. Most
+//! actors never have more than one chunk, which the cell exchanges for its empty one.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -19,7 +19,7 @@ use super::senders::Bound;
 pub(crate) struct Lane<M, C> {
     /// Not empty while there are chunks before it.
     last: Chunk<M, C>,
-    /// What few lanes have: together, so that the others only pay for one pointer.
+    /// The state that few lanes need, in one box, so that the other lanes only pay for a pointer.
     rare: Option<Box<Rare<M, C>>>,
 }
 
@@ -211,14 +211,15 @@ impl<M, C> Lane<M, C> {
         entry
     }
 
-    /// Drops the controls for which `gone` says so.
+    /// Drops the controls for which `gone` returns `true`.
     pub(super) fn forget_controls(&mut self, gone: impl Fn(&C) -> bool) {
         self.rare.iter_mut().flat_map(|rare| &mut rare.full).for_each(|chunk| chunk.forget_controls(&gone));
         self.last.forget_controls(gone);
         self.tidy();
     }
 
-    /// Forgets the first chunks if they have no messages, and fills the last one if it is empty.
+    /// Drops first chunks that have no messages. If the last chunk is empty, the chunk before it becomes the last
+    /// one.
     fn tidy(&mut self) {
         let Some(rare) = &mut self.rare else { return };
         while rare.full.front().is_some_and(|first| first.messages() == 0)

@@ -62,7 +62,7 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
         let emptied = if let Some(first) = lanes.user.take_full() {
             Some(std::mem::replace(batch, first))
         } else {
-            // There was a storm of messages, or many were put back.
+            // There was a burst of messages, or many were put back.
             let large = batch.has_much_room().then(|| std::mem::replace(batch, Chunk::new()));
             lanes.user.swap(batch);
             large

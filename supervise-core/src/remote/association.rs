@@ -104,7 +104,7 @@ impl Association {
         self.up().is_none_or(|up| up.asks.len() < self.settings.asks)
     }
 
-    /// Whether one more watch, or the same again, is within the limit of a peer with the same settings.
+    /// Whether one more watch, or a repeated one, is within the limit of a peer with the same settings.
     pub fn takes_watch(&self, subject: Id, watcher: Id) -> bool {
         self.up().is_none_or(|up| {
             up.watching.len() < self.settings.watches || up.watching.contains(&(subject, watcher))

@@ -43,7 +43,7 @@ pub(crate) struct NodeCore {
     me: NodeId,
     incarnation: u64,
     secret: u64,
-    /// Hides uids.
+    /// A secret that hides uids from peers.
     veils: RandomState,
     mesh: String,
     limits: Limits,
@@ -155,8 +155,8 @@ impl NodeCore {
         self.secret
     }
 
-    /// A uid that follows from this one, and from which nobody learns this one. The same number gives the same uid, and no peer can choose a
-    /// number that gives the uid of an actor.
+    /// A uid that is derived from this one and does not reveal it. The same number gives the same uid, and no peer can choose
+    /// a number that gives the uid of an actor.
     pub(super) fn veiled(&self, uid: u64) -> Uid {
         Uid::of(self.veils.hash_one(uid))
     }

@@ -56,7 +56,7 @@ impl NodeCore {
         let path = any.path();
         let node = format!("{}@{}", path.system(), path.address().unwrap_or_default());
         let known = self.link_of(&node).and_then(|link| Some((link.actor_of(any.uid())?, link.incarnation()?.1)));
-        // A ref of an association that is over reaches nobody. Its uid here would tell the node's secret.
+        // A ref of an association that is over reaches nobody. Deriving its uid here would reveal the node's secret.
         let (uid, incarnation) = known.unwrap_or_else(|| (self.veiled(any.uid().into()).into(), 0));
         WireRef { node, incarnation, uid, path: path.local().to_owned(), actor: name.to_owned() }
     }

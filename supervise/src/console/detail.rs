@@ -87,7 +87,7 @@ pub(super) struct Chooser {
     /// Whether all actors below the chosen one were seen.
     is_past: bool,
     above: Vec<Above>,
-    /// The table of the actor above that was met last.
+    /// The table of the actor above that was visited last.
     table: Option<DeciderTable>,
 }
 

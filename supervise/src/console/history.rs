@@ -179,8 +179,8 @@ impl Losing {
         }
     }
 
-    /// If there are too many, a new sender takes the place and the count of the one that sent least. So whoever sends most is known in the end,
-    /// however many others there were before.
+    /// If there are too many, a new sender takes the place and the count of the one that sent least. So the actor that sends most is known
+    /// in the end, however many others sent before.
     fn count_sender(&mut self, sender: String) {
         let known = self.senders.iter().position(|known| known.0 == sender);
         if known.is_none() && self.senders.len() < SENDERS {
@@ -262,7 +262,7 @@ pub(super) struct History {
 
 impl History {
     pub(super) fn failed(&mut self, decision: Decision, now: Time) {
-        // Whoever fails in a place has taken it.
+        // An actor that fails in a place has taken that place.
         self.forget_repaired(|path| (path == decision.child).then_some(decision.key));
         self.fall(&decision, now);
         self.places.note(&decision, now);

@@ -44,7 +44,7 @@ impl Writer {
         self.comma = false;
     }
 
-    /// Where a part ends that may have this many bytes from here.
+    /// The end of a part that may take this many bytes from here.
     fn room(&self, bytes: usize) -> usize {
         (self.out.len() + bytes).min(LARGEST)
     }

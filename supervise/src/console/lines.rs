@@ -180,7 +180,7 @@ pub(super) fn say(system: &str, view: &View, line: &Line<'_>) {
         }
         Line::Over { kind, path, after, has_ended, others } => {
             let (whom, after) = (whom(*kind, path), Span(*after));
-            // There is one runtime, and the actors of a deadlock are free together.
+            // There is only one runtime, and all actors of a deadlock are released together.
             let is_last = *others && !matches!(kind, Kind::ShortOfThreads | Kind::Deadlock);
             let others = if is_last { " (the last of those like it)" } else { "" };
             let end = if *has_ended {

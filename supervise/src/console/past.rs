@@ -147,7 +147,7 @@ pub(super) fn lost(history: &History, now: Time) -> Vec<Card> {
         .into_iter()
         .collect();
     }
-    // The others belong to no group any more, so only the largest one tells of them.
+    // The others no longer belong to a group, so only the card of the largest group mentions them.
     let largest = groups.iter().map(|(_, alike)| alike.len()).max().unwrap_or_default();
     let mut others = Some(others(history));
     let cards = groups.into_iter().filter_map(|(loss, alike)| match alike[..] {

@@ -255,7 +255,7 @@ impl Glances {
     }
 }
 
-/// The time from one look to the next, if the first one needed so much processor time.
+/// The time from one look to the next, if the first one used this much processor time.
 fn pause(is_read: bool, worked: Duration) -> Duration {
     if is_read { WATCHED.max(worked * PARTS_WATCHED) } else { UNWATCHED.max(worked * PARTS_UNWATCHED) }
 }

@@ -222,7 +222,7 @@ mod tests {
     use super::super::wish::Wish;
     use super::*;
 
-    /// Otherwise looks would seem to take longest where the machine is busiest, and would be rarest there.
+    /// With wall-clock time, looks would seem longest on a busy machine, and would be rarest there.
     #[test]
     fn con_04_the_time_in_which_a_look_waits_for_a_processor_does_not_count() {
         let ms = Duration::from_millis;

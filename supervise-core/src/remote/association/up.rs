@@ -41,7 +41,7 @@ pub(super) struct Up {
     pub(super) watching: BTreeSet<(Id, Id)>,
     /// Watched actors here, and their watchers at the peer.
     pub(super) watched: BTreeSet<(Id, Id)>,
-    /// How many watches of the peer's were beyond the limit.
+    /// How many watches of the peer were beyond the limit.
     pub(super) refused: usize,
     /// Actors here with full mailboxes, and the bytes of the frames that wait for each of them.
     pub(super) holding: BTreeMap<Id, u64>,

@@ -58,14 +58,14 @@ impl Settings {
         self.backlog.saturating_add(self.backlog / 4).saturating_add(errors)
     }
 
-    /// How many asks a peer that keeps to `asks` may seem to have under way: it may have sent more in place of asks that were given up, and this
-    /// side has not read yet which.
+    /// How many asks may seem to be under way from a peer that respects `asks`: the peer may have replaced asks that were given up,
+    /// before this side has read which ones.
     pub(super) fn most_asks(&self) -> usize {
         self.asks.saturating_add(self.unread())
     }
 
-    /// How many watches of a peer are refused before the peer is given up. A peer that keeps to `watches` has none refused; one with a higher limit
-    /// may have sent a window of them before it learns that this side has a lower one.
+    /// How many watches of a peer are refused before the peer is given up. This side refuses no watch of a peer that respects
+    /// `watches`; one with a higher limit may have sent a window of them before it learns that this side has a lower one.
     pub(super) fn most_refused(&self) -> usize {
         self.watches.saturating_add(self.unread())
     }

@@ -107,7 +107,7 @@ impl Link {
     }
 }
 
-/// How many proxies are not worth a look.
+/// With at most this many proxies, the link does not look for unused ones.
 const FEW: usize = 64;
 
 impl AssociationTables {

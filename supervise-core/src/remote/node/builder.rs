@@ -116,9 +116,9 @@ impl NodeBuilder {
         self
     }
 
-    /// Sets how many bytes of answers may wait here for a peer that does not take them: at least 16 times as much as the largest message, and as the
-    /// window. An answer that finds no room is not sent, and its asker gets `Unanswered`. The default is 64 MiB. If messages of other kinds exceed
-    /// that by about a quarter, the peer is given up.
+    /// Sets how many bytes of answers may wait here for a peer that does not take them: at least 16 times the largest message, and 16 times
+    /// the window. An answer that finds no room is not sent, and its asker gets `Unanswered`. The default is 64 MiB. If messages of other
+    /// kinds exceed that by about a quarter, the peer is given up.
     pub fn backlog(mut self, bytes: u64) -> Self {
         self.limits.association.backlog = bytes;
         self
@@ -126,8 +126,8 @@ impl NodeBuilder {
 
     /// Sets how many actors of one peer this node may know, how many asks and how many watches may be under way in each direction, and how many of
     /// a peer's actors may be full at a time. An ask of this node beyond the limit fails with `MailboxFull`, and the watcher of a watch beyond it
-    /// gets a `Terminated` with `HowEnded::TooManyWatches`. A peer that wants more is given up, for watches only once it has wanted that again and
-    /// again, so peers should have the same. The default is 65 536.
+    /// gets a `Terminated` with `HowEnded::TooManyWatches`. A node ends its association with a peer that exceeds the limit; for watches,
+    /// only after many refusals. So peers should have the same limit. The default is 65 536.
     pub fn limit(mut self, each: usize) -> Self {
         self.limits.refs = each;
         self.limits.association.asks = each;

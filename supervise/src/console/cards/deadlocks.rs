@@ -26,7 +26,8 @@ pub(super) fn cards(waits: &Waits) -> Vec<Card> {
     cards
 }
 
-/// The subjects of all cards that the circles may have. Which circles share one changes from look to look, and then none of them is over.
+/// The subjects of all cards that the circles may have. The circles that share a card change from look to look; a
+/// circle that moves from one card to another is not over.
 pub(in super::super) fn subjects(waits: &Waits) -> Vec<(Kind, String)> {
     let own = waits.circles.iter().filter_map(|circle| Some(waits.get(*circle.first()?)?.path.to_string()));
     let others = (!waits.circles.is_empty()).then(|| OTHERS.to_owned());
