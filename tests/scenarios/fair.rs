@@ -15,15 +15,25 @@ const CHILDREN: usize = 2_000;
 /// How many system messages an actor handles in one turn.
 const ONE_TURN: usize = 128;
 
+/// As how many system messages a decision counts, and also a call of a hook or a new instance.
+const LONG_STEP: usize = 8;
+
 #[derive(Debug, thiserror::Error)]
 #[error("as told")]
 struct AsTold;
 
 #[actor]
-struct Child;
+struct Child {
+    started: Arc<AtomicUsize>,
+}
 
 #[actor]
 impl Child {
+    #[pre_start]
+    fn start(&mut self) {
+        self.started.fetch_add(1, Ordering::SeqCst);
+    }
+
     #[handler]
     fn fail(&mut self) -> Result<(), AsTold> {
         Err(AsTold)
@@ -41,8 +51,12 @@ struct Parent;
 #[actor]
 impl Parent {
     #[handler]
-    fn children(&mut self, ctx: &mut Context<Self>) -> Vec<ChildRef> {
-        (0..CHILDREN).map(|_| ctx.spawn_anonymous(|| Child).expect("a running parent")).collect()
+    fn children(&mut self, started: Arc<AtomicUsize>, ctx: &mut Context<Self>) -> Vec<ChildRef> {
+        let child = || {
+            let started = Arc::clone(&started);
+            ctx.spawn_anonymous(move || Child { started: Arc::clone(&started) }).expect("a running parent")
+        };
+        std::iter::repeat_with(child).take(CHILDREN).collect()
     }
 }
 
@@ -112,14 +126,14 @@ async fn a_supervisor_of_many_failing_children_leaves_time_for_other_tasks(syste
         Directive::Resume
     };
     let parent = system.spawn_with("parent", parent(Strategy::one_for_one(), decide)).unwrap();
-    let children = parent.children().await.unwrap();
+    let children = parent.children(Arc::default()).await.unwrap();
     system.settle().await;
     let witness = tokio::spawn(most_between_two_turns(decided, CHILDREN));
     for child in &children {
         child.fail().tell().unwrap();
     }
     let most = witness.await.unwrap();
-    assert!(most <= 2 * ONE_TURN, "the other task had to wait for {most} decisions");
+    assert!(most <= 2 * ONE_TURN / LONG_STEP, "the other task had to wait for {most} decisions");
 }
 
 /// Rules 1.9 and 2.5. The first failure is escalated, so the decisions about the others wait for the answer to it.
@@ -132,18 +146,38 @@ async fn a_supervisor_that_was_suspended_while_many_children_failed_leaves_time_
     let its = Arc::clone(&decided);
     let above = system.spawn("above", move || Above { decided: Arc::clone(&its) }).unwrap();
     let parent = above.parent().await.unwrap();
-    let children = parent.children().await.unwrap();
+    let children = parent.children(Arc::default()).await.unwrap();
     system.settle().await;
     let witness = tokio::spawn(most_between_two_turns(decided, CHILDREN));
     for child in &children {
         child.fail().tell().unwrap();
     }
     let most = witness.await.unwrap();
-    assert!(most <= 2 * ONE_TURN, "the other task had to wait for {most} decisions");
+    assert!(most <= 2 * ONE_TURN / LONG_STEP, "the other task had to wait for {most} decisions");
     system.settle().await;
     for child in &children {
         child.ping().await.unwrap();
     }
+}
+
+/// Rules 1.9 and 7.8.
+#[supervise::test]
+async fn children_whose_restarts_are_due_together_leave_time_for_other_tasks(system: &TestSystem) {
+    const DELAY: Duration = Duration::from_secs(60);
+    system.allow_failures();
+    let strategy = Strategy::one_for_one().backoff(Backoff::exponential(DELAY, DELAY).jitter(0.0));
+    let parent = system.spawn_with("parent", parent(strategy, |_| Directive::Restart)).unwrap();
+    let started = Arc::new(AtomicUsize::new(0));
+    let children = parent.children(Arc::clone(&started)).await.unwrap();
+    for child in &children {
+        child.fail().tell().unwrap();
+    }
+    system.settle().await;
+    assert_eq!(started.swap(0, Ordering::SeqCst), CHILDREN, "the restarts wait for their delay");
+    let witness = tokio::spawn(most_between_two_turns(started, CHILDREN));
+    tokio::time::advance(DELAY).await;
+    let most = witness.await.unwrap();
+    assert!(most <= 2 * ONE_TURN / LONG_STEP, "the other task had to wait for {most} restarts");
 }
 
 /// Rules 1.9 and 7.10. The last child fails first, so each failure reaches all children that failed before.
@@ -162,7 +196,7 @@ async fn a_supervisor_whose_decisions_reach_many_children_leaves_time_for_other_
             directive
         };
         let parent = system.spawn_with(format!("{directive:?}"), parent(strategy, decide)).unwrap();
-        let children = parent.children().await.unwrap();
+        let children = parent.children(Arc::default()).await.unwrap();
         system.settle().await;
         let witness = tokio::spawn(most_between_two_turns(reached, CHILDREN * (CHILDREN + 1) / 2));
         for child in children.iter().rev() {

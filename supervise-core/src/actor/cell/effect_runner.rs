@@ -302,7 +302,7 @@ impl<A: Actor> EffectRunner<A> {
             self.answer(question, &mut about, &mut room);
             room.effects.reverse();
             // A supervisor that was suspended has a question for each failure that it has deferred.
-            if self.slice_is_over() {
+            if self.has_supervised_enough() {
                 break;
             }
         }
@@ -360,11 +360,11 @@ impl<A: Actor> EffectRunner<A> {
         {
             match effect {
                 Effect::Decide(child, cause) => {
-                    self.count_decision();
+                    self.count_long_step();
                     question = Some(Question::Decide(child, cause));
                 }
                 Effect::RestartEnded(_, cause) => {
-                    self.count_decision();
+                    self.count_long_step();
                     question = Some(Question::RestartEnded(cause));
                 }
                 Effect::Report { cause, restarts, runs } => {
@@ -432,7 +432,10 @@ impl<A: Actor> EffectRunner<A> {
                     self.note(note, basis.as_ref());
                 }
                 Effect::Charge(children) => self.count_children(children),
-                Effect::Call(call) => self.call = Some(call),
+                Effect::Call(call) => {
+                    self.count_long_step();
+                    self.call = Some(call);
+                }
             }
         }
         question

@@ -313,7 +313,7 @@ impl<A: Actor> Runner<A> {
 
     #[cold]
     fn go_on_with_rest(&mut self) -> Next {
-        if self.effects.slice_is_over() {
+        if self.effects.has_supervised_enough() {
             return Next::GiveWay;
         }
         let Self { instance, ctx, effects, .. } = self;

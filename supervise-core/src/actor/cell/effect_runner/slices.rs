@@ -24,6 +24,9 @@ const EFFECTS_OF_A_MESSAGE: u16 = 32;
 /// How many children that a step looks at count as one message.
 const CHILDREN_OF_A_MESSAGE: usize = 8;
 
+/// How many system messages a decision, a call of a hook or a new instance counts as.
+const MESSAGES_OF_A_LONG_STEP: u32 = 8;
+
 /// How many effects and dead letters one turn deals with at most.
 const SLICE: u16 = 128 * EFFECTS_OF_A_MESSAGE;
 
@@ -104,9 +107,13 @@ impl<A: Actor> EffectRunner<A> {
         self.rare().rest.get_or_insert_with(|| Box::new(Rest { room: Box::default(), user: None, system: None }))
     }
 
-    /// Whether the slice of this turn is used up.
+    /// Whether this turn has dealt with as many effects, or with as many system messages, as one turn may.
     #[inline]
-    pub(in crate::actor::cell) fn slice_is_over(&self) -> bool {
+    pub(in crate::actor::cell) fn has_supervised_enough(&self) -> bool {
+        self.supervised >= THROUGHPUT || self.slice_is_over()
+    }
+
+    fn slice_is_over(&self) -> bool {
         self.performed >= SLICE
     }
 
@@ -125,10 +132,11 @@ impl<A: Actor> EffectRunner<A> {
         self.slice_is_over()
     }
 
-    /// Counts a decision like a message. A failure that was deferred is decided in the step that answers the one before.
+    /// Counts a decision, a call of a hook or a new instance. Each takes longer than a system message, and tokio looks for timers
+    /// that are due only after each 61st poll of a busy worker, so the polls of a carrier have to be short.
     #[inline]
-    pub(super) fn count_decision(&mut self) {
-        self.performed += EFFECTS_OF_A_MESSAGE;
+    pub(super) fn count_long_step(&mut self) {
+        self.supervised += MESSAGES_OF_A_LONG_STEP;
     }
 
     /// Counts children that the last step looked at. They count against the system messages of this turn, because the next step may
