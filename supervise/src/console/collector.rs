@@ -253,11 +253,8 @@ impl Look<'_> {
         let now = *now;
         let peeked = if self.is_glance { marks.peek(sight, now) } else { None };
         let mark = if self.is_glance { peeked.as_ref() } else { marks.see(sight, now) };
-        if !self.is_glance {
-            failures.see(sight, now);
-        }
-        let failing = failures.of(sight.key);
         self.may_be_near |= failures.may_be_near(sight, now);
+        let failing = if self.is_glance { failures.of(sight.key) } else { failures.see(sight, now) };
         let ailments = ailments(sight, mark, failing, waits, self.way.is_upheld(), now);
         let kind = ailments.worst;
         let oldest = mark.and_then(|mark| mark.oldest(now));

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::Duration;
 
-use supervise_core::Outcome;
+use supervise_core::{NodeState, Outcome};
 
 use super::pace::{CALM, LOOP, Pace, may_be_loop, push_last};
 use super::sight::{Budget, Counts, Decision, Sight, Time, is_near};
@@ -74,6 +74,23 @@ impl Failing {
             self.restarts.note(delay.unwrap_or_default(), is_third, now);
         }
         (self.failures, self.last, self.decision) = (self.failures + 1, now, decision);
+    }
+
+    /// Notes whether the actor has been restarted, and the window of its limit. Forgets that it was near the limit, if that is over.
+    fn see(&mut self, sight: &Sight<'_>, now: Time) {
+        // If it has failed since the look found it, it is about to wait.
+        let is_up_to_date = sight.attempt >= self.decision.attempt;
+        if is_up_to_date && matches!(sight.state, NodeState::Running | NodeState::Starting) {
+            self.restarts.runs(now);
+        }
+        let Some(budget) = sight.budget else { return };
+        if self.near.is_none() || self.was_near(budget) {
+            self.window = budget.within;
+        }
+        let lasts = self.window.is_some_and(|window| now.saturating_sub(self.last) <= window);
+        if !budget.is_near() && !lasts {
+            self.near = None;
+        }
     }
 
     /// The number of its last failure in a row. It is that of the last decision, so that a card does not mix two failures, unless the console
@@ -207,17 +224,11 @@ impl Failures {
         may_be && !self.of.contains_key(&sight.key)
     }
 
-    /// Notes the window of an actor's limit. Forgets that it was near the limit, if that is over.
-    pub(super) fn see(&mut self, sight: &Sight<'_>, now: Time) {
-        let Some(budget) = sight.budget else { return };
-        let Some(known) = self.of.get_mut(&sight.key) else { return };
-        if known.near.is_none() || known.was_near(budget) {
-            known.window = budget.within;
-        }
-        let lasts = known.window.is_some_and(|window| now.saturating_sub(known.last) <= window);
-        if !budget.is_near() && !lasts {
-            known.near = None;
-        }
+    /// Notes what a look finds of an actor, and returns what is known of its failures.
+    pub(super) fn see(&mut self, sight: &Sight<'_>, now: Time) -> Option<&Failing> {
+        let known = self.of.get_mut(&sight.key)?;
+        known.see(sight, now);
+        Some(known)
     }
 
     pub(super) fn of(&self, key: u64) -> Option<&Failing> {

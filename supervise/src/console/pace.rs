@@ -47,6 +47,11 @@ impl Pace {
         self.restarted = self.restarted.max(now.saturating_add(delay));
     }
 
+    /// Notes that a look has found the actor running or starting. The restart has come early if its delay was ended.
+    pub(super) fn runs(&mut self, now: Time) {
+        self.restarted = self.restarted.min(now);
+    }
+
     /// Whether nothing has failed for so long that a loop is over. Without a loop, whether what failed before begins none.
     fn is_over(&self, now: Time) -> bool {
         let patience = self.looping.map_or(CALM, |_| self.ran.saturating_mul(PATIENCE).clamp(QUICKLY, CALM));

@@ -547,3 +547,30 @@ fn con_13_a_try_of_an_actor_whose_failures_are_not_known_belongs_to_its_loop() {
     }
     assert_eq!(kinds(&look(&mut collector, 201, &gateway(NodeState::Running, None))), []);
 }
+
+/// CON-13: a restart may come before the end of its delay, because somebody asked for it or because that of a sibling was decided later. The loop
+/// is then over a minute after that restart. Rule 22.3.
+#[test]
+fn con_13_a_loop_is_over_a_minute_after_a_restart_that_came_early() {
+    let mut collector = Collector::default();
+    for (second, attempt) in [(0, 1), (1, 2), (2, 3)] {
+        failed(&mut collector, second, Decision { attempt, ..decision("/user/gateway", 7, delayed(600)) });
+    }
+    let gateway = |state, due| [Sight { state, attempt: 3, due, ..at(2, "gateway", 7) }];
+    let view = look(&mut collector, 10, &gateway(NodeState::Failed, Some(secs(602))));
+    assert_eq!(kinds(&view), [(Kind::RestartLoop, "/user/gateway")]);
+    for second in 20..=85 {
+        let view = look(&mut collector, second, &gateway(NodeState::Running, None));
+        assert_eq!(view.cards.len(), usize::from(second <= 80), "{second}: {:?}", view.cards);
+    }
+    // What a look found before the failure says nothing about its delay.
+    failed(&mut collector, 100, Decision { attempt: 4, ..decision("/user/gateway", 7, delayed(600)) });
+    look(&mut collector, 100, &gateway(NodeState::Running, None));
+    look(&mut collector, 105, &[Sight { attempt: 4, ..gateway(NodeState::Failed, Some(secs(700)))[0].clone() }]);
+    // It had run for 80 s, so the loop is over after 240 s.
+    for second in [700, 940, 941] {
+        let view =
+            look(&mut collector, second, &[Sight { attempt: 4, ..gateway(NodeState::Running, None)[0].clone() }]);
+        assert_eq!(view.cards.len(), usize::from(second <= 940), "{second}: {:?}", view.cards);
+    }
+}
