@@ -56,7 +56,7 @@ impl Failing {
     }
 
     fn note(&mut self, decision: Decision, now: Time) {
-        if now.saturating_sub(self.last) > CALM {
+        if now.saturating_sub(self.last) > CALM && self.restarts.is_over(now) {
             (self.failures, self.first) = (0, now);
         }
         let near = decision.used.filter(|&(used, of)| is_near(used, of)).map(|(_, of)| (now, of));

@@ -53,7 +53,7 @@ impl Pace {
     }
 
     /// Whether nothing has failed for so long that a loop is over. Without a loop, whether what failed before begins none.
-    fn is_over(&self, now: Time) -> bool {
+    pub(super) fn is_over(&self, now: Time) -> bool {
         let patience = self.looping.map_or(CALM, |_| self.ran.saturating_mul(PATIENCE).clamp(QUICKLY, CALM));
         now.saturating_sub(self.restarted) > patience
     }

@@ -574,3 +574,18 @@ fn con_13_a_loop_is_over_a_minute_after_a_restart_that_came_early() {
         assert_eq!(view.cards.len(), usize::from(second <= 940), "{second}: {:?}", view.cards);
     }
 }
+
+/// CON-13: the card counts all failures of its loop, also those that long delays keep apart. Rule 22.3.
+#[test]
+fn con_13_the_failures_of_an_outage_with_long_delays_are_counted() {
+    let mut collector = Collector::default();
+    for (attempt, second) in (1..=10).zip((0..).step_by(1_000)) {
+        failed(&mut collector, second, Decision { attempt, ..decision("/user/gateway", 7, delayed(1_000)) });
+    }
+    let gateway =
+        [Sight { state: NodeState::Failed, attempt: 10, due: Some(secs(10_000)), ..at(2, "gateway", 7) }];
+    let view = look(&mut collector, 9_500, &gateway);
+    let [card] = &view.cards[..] else { panic!("{:?}", view.cards) };
+    assert_eq!((card.since, card.weight), (Some(secs(0)), 10));
+    assert!(card.says.starts_with("Failed 10 times within 2 h 30 min"), "{}", card.says);
+}
