@@ -10,7 +10,7 @@ use super::sight::{Budget, Counts, Decision, Sight, Time, is_near};
 
 /// How many actors have their failures counted.
 const MOST: usize = 4_096;
-/// How many of them stay until they are [calm](Pace::is_calm). The others are those in a loop, and those that failed last. So a loop is
+/// How many of them stay until they are [calm](Pace::calm_after). The others are those in a loop, and those that failed last. So a loop is
 /// found even if more actors fail in turn than are remembered.
 const STAY: usize = MOST / 2;
 /// The order in which actors are forgotten: those that are calm or are in no loop, those in a loop, those that stay.
@@ -33,14 +33,13 @@ pub(super) struct Failing {
     /// The times of the last failures.
     recent: VecDeque<Time>,
     restarts: Pace,
-    /// The number of its last failure, among those of all actors.
-    number: u64,
-    /// In which of the orders it is.
+    /// In which of the orders it is, and its place in it.
     rank: usize,
+    place: (Time, u64),
 }
 
 impl Failing {
-    fn of(decision: Decision, number: u64, rank: usize, now: Time) -> Self {
+    fn of(decision: Decision, rank: usize, now: Time) -> Self {
         Self {
             failures: 0,
             first: now,
@@ -50,8 +49,8 @@ impl Failing {
             recent: VecDeque::with_capacity(LOOP),
             restarts: Pace::new(now),
             decision,
-            number,
             rank,
+            place: (now, 0),
         }
     }
 
@@ -163,8 +162,8 @@ impl Failing {
 #[derive(Debug, Default)]
 pub(super) struct Failures {
     of: HashMap<u64, Failing>,
-    /// The actors of each rank, by the numbers of their last failures.
-    orders: [BTreeMap<u64, u64>; 3],
+    /// The actors of each rank. The one that is calm first comes first, and then the one that failed first.
+    orders: [BTreeMap<(Time, u64), u64>; 3],
     /// How many failures there were.
     number: u64,
     /// The last failure of an actor that is forgotten.
@@ -178,28 +177,29 @@ impl Failures {
         if !self.of.contains_key(&key) {
             self.make_room(now);
             let rank = if self.orders[STAYING].len() < STAY { STAYING } else { OTHER };
-            self.of.insert(key, Failing::of(decision.clone(), self.number, rank, now));
+            self.of.insert(key, Failing::of(decision.clone(), rank, now));
         }
         let Some(failing) = self.of.get_mut(&key) else { return };
-        self.orders[failing.rank].remove(&failing.number);
+        self.orders[failing.rank].remove(&failing.place);
         failing.note(decision, now);
         if failing.restarts.is_loop(now) {
             failing.rank = failing.rank.max(IN_LOOP);
         }
-        failing.number = self.number;
-        self.orders[failing.rank].insert(failing.number, key);
+        failing.place = (failing.restarts.calm_after(now), self.number);
+        self.orders[failing.rank].insert(failing.place, key);
     }
 
     /// Makes room for another actor.
     fn make_room(&mut self, now: Time) {
         for rank in [IN_LOOP, STAYING] {
             while let Some(first) = self.orders[rank].first_entry()
-                && let Some(failing) = self.of.get_mut(first.get())
-                && failing.restarts.is_calm(failing.last, now)
+                && now > first.key().0
             {
-                failing.rank = OTHER;
-                let (number, key) = first.remove_entry();
-                self.orders[OTHER].insert(number, key);
+                let (place, key) = first.remove_entry();
+                self.orders[OTHER].insert(place, key);
+                if let Some(failing) = self.of.get_mut(&key) {
+                    failing.rank = OTHER;
+                }
             }
         }
         if self.of.len() == MOST

@@ -54,8 +54,12 @@ impl Pace {
 
     /// Whether nothing has failed for so long that a loop is over. Without a loop, whether what failed before begins none.
     pub(super) fn is_over(&self, now: Time) -> bool {
+        now > self.over_after()
+    }
+
+    fn over_after(&self) -> Time {
         let patience = self.looping.map_or(CALM, |_| self.ran.saturating_mul(PATIENCE).clamp(QUICKLY, CALM));
-        now.saturating_sub(self.restarted) > patience
+        self.restarted.saturating_add(patience)
     }
 
     pub(super) fn is_loop(&self, now: Time) -> bool {
@@ -67,9 +71,10 @@ impl Pace {
         self.looping
     }
 
-    /// Whether there is no loop, and no other failure since `last` that may begin one.
-    pub(super) fn is_calm(&self, last: Time, now: Time) -> bool {
-        !self.is_loop(now) && now.saturating_sub(last) > QUICKLY
+    /// After this time there is no loop, and no other failure since `last` that may begin one.
+    pub(super) fn calm_after(&self, last: Time) -> Time {
+        let over_after = self.looping.map_or(Time::ZERO, |_| self.over_after());
+        over_after.max(last.saturating_add(QUICKLY))
     }
 }
 

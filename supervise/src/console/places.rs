@@ -42,7 +42,7 @@ impl Place {
     }
 
     fn is_calm(&self, now: Time) -> bool {
-        self.pace.is_calm(self.last, now)
+        now > self.pace.calm_after(self.last)
     }
 
     fn note(&mut self, decision: Decision, now: Time) {

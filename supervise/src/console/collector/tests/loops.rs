@@ -589,3 +589,33 @@ fn con_13_the_failures_of_an_outage_with_long_delays_are_counted() {
     assert_eq!((card.since, card.weight), (Some(secs(0)), 10));
     assert!(card.says.starts_with("Failed 10 times within 2 h 30 min"), "{}", card.says);
 }
+
+/// CON-13: an actor that waits long for its restart keeps no room for those that are calm, so that other loops are found. Rule 22.4.
+#[test]
+fn con_13_a_long_delay_does_not_keep_the_room_of_actors_that_are_calm() {
+    let mut collector = Collector::default();
+    for second in 0..3 {
+        let attempt = u32::try_from(second).expect("it is small") + 1;
+        failed(&mut collector, second, Decision { attempt, ..decision("/user/gateway", 7, delayed(86_400)) });
+    }
+    for other in 0..2_047 {
+        failed(&mut collector, 10, decision("/user/session", 10_000 + other, restarting()));
+    }
+    for round in 0..3 {
+        for key in 0..6_000 {
+            failed(&mut collector, 1_000 + 10 * round, decision("/user/session", 100_000 + key, restarting()));
+        }
+    }
+    let mut actors: Vec<Sight<'_>> = (0..6_000).map(|key| at(2, "session", 100_000 + key)).collect();
+    let due = Some(secs(86_402));
+    actors.push(Sight {
+        state: NodeState::Failed,
+        attempt: 3,
+        due,
+        actor_type: "shop::Gateway",
+        ..at(2, "gateway", 7)
+    });
+    let view = look(&mut collector, 1_021, &actors);
+    let found: Vec<_> = view.cards.iter().map(|card| (card.kind, &*card.actor_type, card.actors)).collect();
+    assert_eq!(found, [(Kind::RestartLoop, "Gateway", 1), (Kind::RestartLoop, "Actor", 2_047)]);
+}
