@@ -70,11 +70,15 @@ impl Lines {
         let View { cards, hidden, more_cards, now, .. } = view;
         let now = *now;
         let mut lines: Vec<Line<'a>> = Vec::new();
-        for told in self.0.iter_mut().filter(|told| told.is_on && *more_cards == 0) {
+        for told in self.0.iter_mut().filter(|told| told.is_on) {
             let is_forgotten = view.may_have_more_ill && matches!(told.kind, Kind::RestartLoop | Kind::NearLimit);
             let is_hidden = hidden.iter().any(|(kind, subject)| told.kind == *kind && told.subject == *subject);
             if is_hidden || cards.iter().any(|card| told.is_about(card)) {
-                told.went = None;
+                // What comes back is another problem, although no line has said that the former one was over.
+                told.is_on = told.went.take().is_none();
+                continue;
+            }
+            if *more_cards > 0 {
                 continue;
             }
             let went = *told.went.get_or_insert(now);
@@ -143,7 +147,6 @@ impl Told {
 
     /// Notes which actor the card tells of now.
     fn follow(&mut self, card: &Card) {
-        self.went = None;
         let is_other = self.last != card.path;
         self.others |= is_other || card.actors > 1;
         // A branch may have been repaired and gone down again in the meantime.

@@ -619,3 +619,31 @@ fn con_13_a_long_delay_does_not_keep_the_room_of_actors_that_are_calm() {
     let found: Vec<_> = view.cards.iter().map(|card| (card.kind, &*card.actor_type, card.actors)).collect();
     assert_eq!(found, [(Kind::RestartLoop, "Gateway", 1), (Kind::RestartLoop, "Actor", 2_047)]);
 }
+
+/// CON-13: a loop that comes back while the log may not say that it was over is a new one. Rules 22.4 and 22.10.
+#[cfg(feature = "tracing")]
+#[test]
+fn con_13_a_second_loop_has_a_line_of_its_own_although_others_are_forgotten() {
+    use super::super::super::lines::{Line, Lines};
+    let (mut collector, mut lines) = (Collector::default(), Lines::default());
+    let clerk = [at(2, "clerk", 7)];
+    let mut said = Vec::new();
+    for second in 0..2_400_u64 {
+        // More actors fail than are remembered, all the time.
+        for other in 0..100 {
+            let key = 1_000 + 100 * second + other;
+            failed(&mut collector, second, decision(&format!("/user/keys/{key}"), key, Outcome::Resumed));
+        }
+        if [100, 101, 102, 1_000, 1_001, 1_002].contains(&second) {
+            failed(&mut collector, second, decision("/user/clerk", 7, restarting()));
+        }
+        let view = look(&mut collector, second, &clerk);
+        for line in lines.after(&view) {
+            match line {
+                Line::Is { again, lasts, .. } => said.push((second, again, lasts)),
+                Line::Over { .. } => panic!("{second}: {line:?}"),
+            }
+        }
+    }
+    assert_eq!(said, [(102, false, secs(2)), (1_002, false, secs(2))]);
+}
