@@ -16,7 +16,7 @@ use super::failing::Failures;
 use super::history::{Fall, History, Lane, lane_of};
 use super::marks::Marks;
 use super::past::{down, losses, lost};
-use super::places::Supervisors;
+use super::places::Sought;
 use super::rows::{Listing, Shown, rate};
 use super::sight::{Decision, Happening, Intervened, Sight, Time};
 use super::threads::{Handlers, Threads};
@@ -71,8 +71,8 @@ pub(super) struct Look<'c> {
     held: Vec<(String, Time)>,
     /// The supervisors that have been undecided since the last look or longer.
     undecided: Vec<String>,
-    /// The supervisors of places that are in a restart loop.
-    supervisors: Supervisors,
+    /// What tells whether places are in a restart loop.
+    sought: Sought,
     /// Whether an actor may be near a limit, but its failures are forgotten.
     may_be_near: bool,
     way: Way,
@@ -176,6 +176,7 @@ impl Collector {
                 self.failures.note(decision, now);
             }
             Happening::GaveUp(given_up) => self.history.gave_up(given_up, now),
+            Happening::Delayed(replacement) => self.history.places.delay(&replacement, now),
             Happening::Lost(loss) => self.history.lost(loss, now),
             Happening::Intervened(intervened) => self.history.intervened(intervened, now),
             Happening::Missed(missed) => self.history.miss(missed, now),
@@ -207,7 +208,7 @@ impl Collector {
         listings.iter_mut().for_each(Listing::begin);
         let looked = self.looked.unwrap_or_default();
         let undecided = self.history.undecided(looked).map(str::to_owned).collect();
-        let supervisors = self.history.places.supervisors(now);
+        let sought = self.history.places.sought(now);
         Look {
             collector: self,
             listings,
@@ -222,7 +223,7 @@ impl Collector {
             mentioned: Vec::new(),
             held: Vec::new(),
             undecided,
-            supervisors,
+            sought,
             may_be_near: false,
             way: Way::default(),
         }
@@ -246,7 +247,7 @@ impl Look<'_> {
         self.way.go_to(sight);
         self.handled += u64::from(sight.handled());
         self.handlers.see(sight, self.way.path());
-        self.supervisors.see(self.way.path(), self.way.runs());
+        self.sought.see(self.way.path(), self.way.runs());
         self.decide(sight);
         let Self { collector, now, .. } = self;
         let Collector { marks, failures, waits, backlogs, .. } = &mut **collector;
@@ -377,7 +378,7 @@ impl Look<'_> {
             mentioned,
             held,
             undecided: _,
-            supervisors,
+            sought,
             may_be_near,
             mut way,
         } = self;
@@ -395,6 +396,7 @@ impl Look<'_> {
             collector.handled_in_all = handled;
             collector.looked = Some(now);
             collector.marks.end(now);
+            collector.history.places.found(&sought, now);
         }
         let history = &collector.history;
         let (ill, unwell, mut hidden) = (hand.ill, hand.unwell.clone(), hand.hidden());
@@ -407,7 +409,7 @@ impl Look<'_> {
         let doubtful: Vec<Kind> = doubts.into_iter().filter(|&(_, is)| is).map(|(kind, _)| kind).collect();
         let threads = collector.threads.card(&handlers);
         let is_down = |path: &str| history.falls.iter().any(|fall| fall.is_harm() && fall.down() == path);
-        let mut others = history.places.cards(&supervisors, is_down, now);
+        let mut others = history.places.cards(&sought, is_down, now);
         others.extend(down(&history.falls, history.may_have_more_falls(now)));
         others.extend(lost(history, now));
         others.extend(threads);

@@ -42,9 +42,20 @@ impl Pace {
         push_last(&mut self.recent, LOOP, now);
         let first = self.recent.front().copied();
         let is_quick = |first: &Time| self.recent.len() == LOOP && now.saturating_sub(*first) <= QUICKLY;
-        self.looping = self.looping.or(first.filter(|first| is_loop || is_quick(first)));
+        self.looping = self.looping.or(first.filter(is_quick));
         self.ran = now.saturating_sub(self.restarted);
+        self.delay(delay, is_loop, now);
+    }
+
+    /// Notes the delay of the restart that follows the last failure.
+    pub(super) fn delay(&mut self, delay: Duration, is_loop: bool, now: Time) {
         self.restarted = self.restarted.max(now.saturating_add(delay));
+        self.looping = self.looping.or(self.recent.front().copied().filter(|_| is_loop));
+    }
+
+    /// When the last restart came, or comes.
+    pub(super) fn restarted(&self) -> Time {
+        self.restarted
     }
 
     /// Notes that a look has found the actor running or starting. The restart has come early if its delay was ended.
