@@ -108,8 +108,8 @@ pub(super) struct View {
     pub(super) down: usize,
     /// Whether more may be down, because the console does not remember more of them.
     pub(super) may_have_more_down: bool,
-    /// Whether more may be in a restart loop or near a limit, because more have failed than are remembered.
-    pub(super) may_have_more_ill: bool,
+    /// The problems that more may have, because more have failed than are remembered.
+    pub(super) doubtful: Vec<Kind>,
     /// Whether there may be other problems, because events were missed.
     pub(super) may_have_missed: bool,
     /// The paths of the first actors that are not well.
@@ -160,6 +160,11 @@ impl View {
     /// The time of day at a time of the system.
     pub(super) fn clock_at(&self, at: Time) -> Option<SystemTime> {
         self.clock?.checked_sub(self.now.saturating_sub(at))
+    }
+
+    /// Whether more actors may have problems than are known.
+    pub(super) fn may_have_more_ill(&self) -> bool {
+        !self.doubtful.is_empty()
     }
 
     /// How long ago the look began.
@@ -403,9 +408,9 @@ impl Look<'_> {
         hidden.extend(losses(history, now));
         hidden.extend(deadlocked(&waits));
         hidden.extend(history.places.subjects(now));
-        let may_loop = collector.failures.may_have_more(now);
-        let may_be_near = may_be_near || may_loop;
-        let doubts = [(Kind::RestartLoop, may_loop), (Kind::NearLimit, may_be_near)];
+        let has_forgotten = collector.failures.may_have_more(now);
+        let may_loop = has_forgotten || history.places.may_have_more(now);
+        let doubts = [(Kind::RestartLoop, may_loop), (Kind::NearLimit, may_be_near || has_forgotten)];
         let doubtful: Vec<Kind> = doubts.into_iter().filter(|&(_, is)| is).map(|(kind, _)| kind).collect();
         let threads = collector.threads.card(&handlers);
         let is_down = |path: &str| history.falls.iter().any(|fall| fall.is_harm() && fall.down() == path);
@@ -426,7 +431,7 @@ impl Look<'_> {
             ill,
             down,
             may_have_more_down: history.may_have_more_falls(now),
-            may_have_more_ill: may_be_near || history.places.may_have_more(now),
+            doubtful,
             may_have_missed: history.may_have_missed(now),
             unwell,
             hidden,

@@ -71,7 +71,6 @@ impl Lines {
         let now = *now;
         let mut lines: Vec<Line<'a>> = Vec::new();
         for told in self.0.iter_mut().filter(|told| told.is_on) {
-            let is_forgotten = view.may_have_more_ill && matches!(told.kind, Kind::RestartLoop | Kind::NearLimit);
             let is_hidden = hidden.iter().any(|(kind, subject)| told.kind == *kind && told.subject == *subject);
             if is_hidden || cards.iter().any(|card| told.is_about(card)) {
                 // What comes back is another problem, although no line has said that the former one was over.
@@ -82,7 +81,8 @@ impl Lines {
                 continue;
             }
             let went = *told.went.get_or_insert(now);
-            if !is_forgotten {
+            // The card may have gone because its actors are forgotten.
+            if !view.doubtful.contains(&told.kind) {
                 told.is_on = false;
                 if begins_elsewhere(told.kind) {
                     continue;
@@ -209,7 +209,7 @@ impl Display for Full<'_> {
 
 /// The paths of the first unwell actors, and how many more there are: `/user/mail/smtp, /user/stock/ledger and 3 more`.
 fn unwell(view: &View) -> String {
-    some_of_at_least(view.unwell.iter().map(String::as_str), WHO, view.ill, view.may_have_more_ill)
+    some_of_at_least(view.unwell.iter().map(String::as_str), WHO, view.ill, view.may_have_more_ill())
 }
 
 /// The name by which a line calls the actor.

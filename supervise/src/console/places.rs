@@ -207,10 +207,6 @@ impl Places {
                 None => cards.push(place.card(now)),
             }
         }
-        let at_least = self.may_have_more(now);
-        for card in &mut cards {
-            card.at_least = at_least && card.actors > 1;
-        }
         cards
     }
 }

@@ -647,3 +647,39 @@ fn con_13_a_second_loop_has_a_line_of_its_own_although_others_are_forgotten() {
     }
     assert_eq!(said, [(102, false, secs(2)), (1_002, false, secs(2))]);
 }
+
+/// CON-13: as long as only actors near a limit with a long window are forgotten, the log says that a loop is over. Rules 22.4 and 22.10.
+#[cfg(feature = "tracing")]
+#[test]
+fn con_13_a_loop_is_said_to_be_over_although_actors_near_a_limit_are_forgotten() {
+    use super::super::super::lines::{Line, Lines};
+    let (mut collector, mut lines) = (Collector::default(), Lines::default());
+    for key in 0..6_000 {
+        let used = Some((4, 5));
+        failed(&mut collector, 1, Decision { used, ..decision("/user/clerk", 100 + key, restarting()) });
+    }
+    let budget = Budget {
+        used: 4,
+        of: 5,
+        within: Some(secs(3_600)),
+        counts: Counts::All,
+        takes: Takes::Nobody,
+        rule: None,
+        anew_at: Some(secs(3_601)),
+        slides: false,
+    };
+    let mut actors: Vec<Sight<'_>> =
+        (0..6_000).map(|key| Sight { budget: Some(budget), ..at(2, "clerk", 100 + key) }).collect();
+    actors.push(Sight { actor_type: "shop::Gateway", ..at(2, "gateway", 7) });
+    for second in 700..703 {
+        let child_type = "shop::Gateway";
+        failed(&mut collector, second, Decision { child_type, ..decision("/user/gateway", 7, restarting()) });
+    }
+    for (second, cards, over) in [(703, 2, 0), (762, 2, 0), (763, 1, 1)] {
+        let view = look(&mut collector, second, &actors);
+        let said = lines.after(&view);
+        let is_over = |line: &&Line<'_>| matches!(line, Line::Over { path, .. } if path == "/user/gateway");
+        assert_eq!((view.cards.len(), said.iter().filter(is_over).count()), (cards, over), "{second}: {said:?}");
+        assert!(view.cards.iter().any(|card| card.kind == Kind::NearLimit && card.at_least), "{second}");
+    }
+}
