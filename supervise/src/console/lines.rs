@@ -95,9 +95,9 @@ impl Lines {
             }
         }
         self.0.retain(|told| told.is_on || now.saturating_sub(told.at) < QUIET);
+        self.make_room(cards);
         for card in cards {
             let Card { kind, path, actors, at_least, .. } = card;
-            let has_room = self.0.len() < MOST;
             let mut known = self.0.iter_mut().find(|told| told.is_about(card));
             if let Some(told) = &mut known {
                 told.follow(card);
@@ -109,7 +109,7 @@ impl Lines {
                     path.clone_into(&mut told.path);
                     (told.since, Some(of_same))
                 }
-                None if has_room => {
+                None => {
                     let (subject, path, last) = (card.subject.clone(), path.clone(), path.clone());
                     let (since, at, next, others) = (card.since.unwrap_or(now), now, REMIND, *actors > 1);
                     self.0.push(Told {
@@ -126,7 +126,7 @@ impl Lines {
                     });
                     (since, None)
                 }
-                _ => continue,
+                Some(_) => continue,
             };
             if of_same.is_none() && begins_elsewhere(*kind) {
                 continue;
@@ -137,6 +137,15 @@ impl Lines {
             lines.push(Line::Is { kind: *kind, path, actors, at_least, says: card.tell(now), lasts, again });
         }
         lines
+    }
+
+    /// Forgets those that had a line longest ago, so that there is room for all cards of this look.
+    fn make_room(&mut self, cards: &[Card]) {
+        let excess = (self.0.len() + cards.len()).saturating_sub(MOST);
+        if excess > 0 {
+            self.0.sort_by_key(|told| (cards.iter().any(|card| told.is_about(card)), told.at));
+            self.0.drain(..excess);
+        }
     }
 }
 
