@@ -206,6 +206,7 @@ impl<'a> Sight<'a> {
 pub(super) enum Happening {
     Failed(Decision),
     GaveUp(GivenUp),
+    Delayed(Replacement),
     Lost(Loss),
     Intervened(Intervened),
     /// This many events were missed.
@@ -238,6 +239,16 @@ pub(super) struct GivenUp {
     pub(super) key: u64,
     pub(super) actor: String,
     pub(super) actor_type: &'static str,
+}
+
+/// Another child takes the place of one that a failure ended, after a delay.
+#[derive(Debug, Clone)]
+pub(super) struct Replacement {
+    /// The path of both.
+    pub(super) child: String,
+    pub(super) delay: Duration,
+    /// How many times in a row a child has ended.
+    pub(super) attempt: u32,
 }
 
 /// A dead letter.
@@ -292,6 +303,9 @@ impl Happening {
             }),
             Event::GaveUp { actor, actor_type, uid, .. } => {
                 Self::GaveUp(GivenUp { key: (*uid).into(), actor: actor.local().to_owned(), actor_type })
+            }
+            Event::ReplacementDelayed { child, delay, attempt, .. } => {
+                Self::Delayed(Replacement { child: child.local().to_owned(), delay: *delay, attempt: *attempt })
             }
             Event::DeadLetter(letter) => Self::Lost(Loss {
                 recipient: letter.recipient.local().to_owned(),

@@ -539,3 +539,23 @@ async fn con_13_the_last_line_names_the_actor_that_was_in_a_loop_last(system: &T
     );
     assert!(line.contains("/user/late/clerk"), "{line}");
 }
+
+/// CON-13: a restart that somebody asked for ends the delay, also for the console. Rules 22.3 and 23.5.
+#[supervise::test]
+async fn con_13_a_loop_is_over_a_minute_after_a_restart_by_hand(system: &TestSystem) {
+    let log = Log::open();
+    system.allow_failures();
+    let clerk = system.spawn("shop", || Shop).unwrap().seat().await.unwrap();
+    let mut watch = Console::of(system).by_hand();
+    for _ in 0..3 {
+        clerk.stamp().tell().unwrap();
+        looks(system, &mut watch, 1).await;
+        clerk.actor_ref().retry_now();
+        looks(system, &mut watch, 1).await;
+    }
+    assert!(watch.text().contains("Restart loop: /user/shop/clerk"), "{}", watch.text());
+    looks(system, &mut watch, 61).await;
+    assert!(watch.text().contains("All is well"), "{}", watch.text());
+    let infos = said(log.at(tracing::Level::INFO));
+    assert!(infos.iter().any(|line| line.contains("clerk is no longer in a restart loop")), "{infos:?}");
+}

@@ -121,7 +121,7 @@ async fn con_13_a_place_whose_actors_fail_again_and_again_is_in_a_restart_loop(s
     let text = words(&watch);
     let says = "Restart loop: /user/office/clerk Clerk Failed 3 times within 8 s, the last time in `stamp`. Each failure \
                 ended the actor, and another one took its place before the next. /user/office decides, rule `default`: stopped. The \
-                last one was 0 ms ago.";
+                next try comes in 8 s.";
     assert!(text.contains(says), "{text}");
     look(system, &mut watch, 8).await;
     // At the longest delay there are fewer than three failures in a minute, and it is still the same loop.
@@ -131,6 +131,66 @@ async fn con_13_a_place_whose_actors_fail_again_and_again_is_in_a_restart_loop(s
     assert!(words(&watch).contains("Restart loop: /user/office/clerk Clerk Failed 7 times"), "{}", watch.text());
     look(system, &mut watch, 150).await;
     assert!(!watch.text().contains("Restart loop"), "it is calm\n{}", watch.text());
+}
+
+/// The time for which a backoff supervisor waits is no sign that the outage is over. Rule 22.3.
+#[supervise::test]
+async fn con_13_an_outage_of_hours_below_a_backoff_supervisor_is_one_loop(system: &TestSystem) {
+    system.allow_failures();
+    system.allow_dead_letters();
+    let log = Log::open();
+    let delays = Backoff::exponential(Duration::from_secs(40), Duration::from_secs(15 * 60));
+    let clerk = BackoffSupervisor::on_failure("clerk", || Clerk, delays).props();
+    let clerk = system.spawn_with("office", clerk).unwrap();
+    let mut watch = Console::of(system).by_hand();
+    let mut shown = Vec::new();
+    // The clerk fails 5 s after each start.
+    for (failures, delay) in (1..).zip([40, 80, 160, 320, 640, 900, 900, 900]) {
+        clerk.stamp().tell().unwrap();
+        for second in 1..delay + 5 {
+            look(system, &mut watch, 1).await;
+            shown.push(watch.text().contains("Restart loop: /user/office/clerk"));
+            assert!(failures < 3 || shown.last() == Some(&true), "{failures}: {second}: {}", watch.text());
+        }
+        look(system, &mut watch, 1).await;
+        assert_eq!(shown.contains(&true), failures >= 3, "{failures}: {}", watch.text());
+    }
+    clerk.stamp().tell().unwrap();
+    look(system, &mut watch, 100).await;
+    let text = words(&watch);
+    let says = "The next try comes in 13 min 21 s. Since ";
+    assert!(text.contains("Clerk Failed 9 times within 1 h 6 min, ") && text.contains(says), "{text}");
+    look(system, &mut watch, 800).await;
+    assert!(watch.text().contains("Restart loop"), "it has just started\n{}", watch.text());
+    look(system, &mut watch, 62).await;
+    assert!(!watch.text().contains("Restart loop"), "it has run for a minute\n{}", watch.text());
+    let lines = log.all().into_iter().filter(|line| line.text.contains("no longer in a restart loop"));
+    assert_eq!(lines.count(), 1);
+}
+
+/// A backoff supervisor that is restarted starts its child at once. Rules 13.7 and 22.3.
+#[supervise::test]
+async fn con_13_a_loop_is_over_a_minute_after_the_backoff_supervisor_has_started_its_child_early(
+    system: &TestSystem,
+) {
+    system.allow_failures();
+    system.allow_dead_letters();
+    let delays = Backoff::exponential(Duration::from_secs(400), Duration::from_secs(400));
+    let clerk = BackoffSupervisor::on_failure("clerk", || Clerk, delays).props();
+    let clerk = system.spawn_with("office", clerk).unwrap();
+    let mut watch = Console::of(system).by_hand();
+    for _ in 0..3 {
+        clerk.stamp().tell().unwrap();
+        look(system, &mut watch, 401).await;
+    }
+    clerk.stamp().tell().unwrap();
+    look(system, &mut watch, 10).await;
+    assert!(words(&watch).contains("The next try comes in 6 min 31 s."), "{}", watch.text());
+    let office = clerk.actor_ref().to_any();
+    system.intervene(&office, 0, supervise::Intervention::Restart, "night shift").unwrap();
+    look(system, &mut watch, 62).await;
+    assert!(system.find("/user/office/clerk").is_some());
+    assert!(watch.text().contains("All is well"), "it has run for a minute\n{}", watch.text());
 }
 
 /// A loop is over when nobody is left who replaces the actors.

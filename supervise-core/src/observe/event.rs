@@ -35,6 +35,20 @@ pub enum Event {
         /// The failure that ended its child.
         failure: Failure,
     },
+    /// A failure has ended the child of a [backoff supervisor](crate::pattern::BackoffSupervisor), and another one takes its place after
+    /// this delay (rules
+    /// [13.3](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-13.3) and
+    /// [13.4](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-13.4)). If the supervisor restarts or stops, it
+    /// does not wait any longer.
+    #[non_exhaustive]
+    ReplacementDelayed {
+        /// The child.
+        child: ActorPath,
+        /// How long the supervisor waits.
+        delay: Duration,
+        /// How many times in a row a child has ended.
+        attempt: u32,
+    },
     /// A supervisor decided about a failed child. This event occurs once for each failure
     /// (rule [10.2](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-10.2)).
     #[non_exhaustive]

@@ -25,7 +25,7 @@ const KINDS: usize = 5;
 
 impl Interest {
     /// Failures and what is decided about them: [`Event::Decided`](crate::Event::Decided), `LimitReached`, `DeciderFailed`,
-    /// `ReportDeferred`, `ReportDropped`, `HookFailed`, `Aborted`, `Intervened`, and those of other nodes: `NodeUp`, `NodeDown`, `NodeRefused`.
+    /// `ReportDeferred`, `ReportDropped`, `HookFailed`, `Aborted`, `Intervened`, `GaveUp`, `ReplacementDelayed`, and those of other nodes: `NodeUp`, `NodeDown`, `NodeRefused`.
     /// With the feature `durable` also what happens to the message store.
     pub const FAILURES: Self = Self(1);
     /// [`Event::Restarted`](crate::Event::Restarted) and `Resumed`.
@@ -66,6 +66,7 @@ impl Interest {
             Event::Decided { .. }
             | Event::Intervened { .. }
             | Event::GaveUp { .. }
+            | Event::ReplacementDelayed { .. }
             | Event::LimitReached { .. }
             | Event::DeciderFailed { .. }
             | Event::ReportDeferred { .. }

@@ -419,6 +419,13 @@ impl Observer {
         }
     }
 
+    /// Tells the subscribers that a backoff supervisor waits until it replaces a child that a failure ended.
+    pub(crate) fn replacement_delayed(&self, child: impl FnOnce() -> ActorPath, delay: Duration, attempt: u32) {
+        if self.events.hears(Interest::FAILURES) {
+            self.events.publish(Event::ReplacementDelayed { child: child(), delay, attempt });
+        }
+    }
+
     /// Reports what happened to another node. `line` says how the log reports it.
     #[cfg(feature = "remote")]
     pub(crate) fn node(&self, event: Event, line: Option<Line>) {

@@ -440,7 +440,8 @@ impl<C: Actor> BackoffSupervisor<C> {
     }
 
     /// Begins the delay before the next life, or stops the supervisor (rules 13.3, 13.4).
-    fn child_ended(&mut self, reason: EndReason, ctx: &mut Context<Self>) {
+    fn child_ended(&mut self, gone: &Terminated, ctx: &mut Context<Self>) {
+        let reason = gone.reason();
         self.child = None;
         if self.is_draining {
             return ctx.me().actor_ref().stop();
@@ -459,6 +460,11 @@ impl<C: Actor> BackoffSupervisor<C> {
             } else {
                 count.failed(backoff, now, draw)
             };
+            if reason.failure().is_some() {
+                let me = ctx.me();
+                let observer = me.actor_ref().core().system.observer();
+                observer.replacement_delayed(|| gone.path(), delay, self.count.count());
+            }
             self.start = Some(StartLater::new(delay, ctx));
         } else {
             // If its child ended because of a failure, this failure is also the reason of its own end
@@ -521,7 +527,7 @@ impl<C: Actor> Actor for BackoffSupervisor<C> {
 
     async fn terminated(&mut self, gone: Terminated, ctx: &mut Context<Self>) -> Result<(), Failure> {
         if self.child.as_ref().is_some_and(|child| child.to_any() == *gone.subject()) {
-            self.child_ended(gone.reason(), ctx);
+            self.child_ended(&gone, ctx);
         }
         Ok(())
     }

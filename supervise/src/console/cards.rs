@@ -291,7 +291,6 @@ impl Hand {
     ) -> Vec<Card> {
         let mut cards: Vec<Card> = self.groups.into_values().collect();
         for card in &mut cards {
-            card.at_least = doubtful.contains(&card.kind) && card.actors > 1;
             if let Some(goes) = &card.goes {
                 card.says += &way.tell(goes);
             }
@@ -299,6 +298,9 @@ impl Hand {
         leave_roots(&mut cards, Kind::SlowStart);
         leave_roots(&mut cards, Kind::SlowEnd);
         cards.extend(others);
+        for card in cards.iter_mut().filter(|card| doubtful.contains(&card.kind)) {
+            card.at_least = card.actors > 1;
+        }
         cards.extend(deadlocks::cards(waits));
         cards.sort_by(|a, b| a.rank().cmp(&b.rank()));
         if let Some(card) = cards.iter_mut().find(|card| card.kind == Kind::FallingBehind) {

@@ -16,7 +16,7 @@ use super::failing::Failures;
 use super::history::{Fall, History, Lane, lane_of};
 use super::marks::Marks;
 use super::past::{down, losses, lost};
-use super::places::Supervisors;
+use super::places::Sought;
 use super::rows::{Listing, Shown, rate};
 use super::sight::{Decision, Happening, Intervened, Sight, Time};
 use super::threads::{Handlers, Threads};
@@ -71,8 +71,8 @@ pub(super) struct Look<'c> {
     held: Vec<(String, Time)>,
     /// The supervisors that have been undecided since the last look or longer.
     undecided: Vec<String>,
-    /// The supervisors of places that are in a restart loop.
-    supervisors: Supervisors,
+    /// What tells whether places are in a restart loop.
+    sought: Sought,
     /// Whether an actor may be near a limit, but its failures are forgotten.
     may_be_near: bool,
     way: Way,
@@ -108,8 +108,8 @@ pub(super) struct View {
     pub(super) down: usize,
     /// Whether more may be down, because the console does not remember more of them.
     pub(super) may_have_more_down: bool,
-    /// Whether more may be in a restart loop or near a limit, because more have failed than are remembered.
-    pub(super) may_have_more_ill: bool,
+    /// The problems that more may have, because more have failed than are remembered.
+    pub(super) doubtful: Vec<Kind>,
     /// Whether there may be other problems, because events were missed.
     pub(super) may_have_missed: bool,
     /// The paths of the first actors that are not well.
@@ -162,6 +162,11 @@ impl View {
         self.clock?.checked_sub(self.now.saturating_sub(at))
     }
 
+    /// Whether more actors may have problems than are known.
+    pub(super) fn may_have_more_ill(&self) -> bool {
+        !self.doubtful.is_empty()
+    }
+
     /// How long ago the look began.
     pub(super) fn age(&self) -> Duration {
         self.began.map_or(Duration::ZERO, |began| began.elapsed())
@@ -176,6 +181,7 @@ impl Collector {
                 self.failures.note(decision, now);
             }
             Happening::GaveUp(given_up) => self.history.gave_up(given_up, now),
+            Happening::Delayed(replacement) => self.history.places.delay(&replacement, now),
             Happening::Lost(loss) => self.history.lost(loss, now),
             Happening::Intervened(intervened) => self.history.intervened(intervened, now),
             Happening::Missed(missed) => self.history.miss(missed, now),
@@ -207,7 +213,7 @@ impl Collector {
         listings.iter_mut().for_each(Listing::begin);
         let looked = self.looked.unwrap_or_default();
         let undecided = self.history.undecided(looked).map(str::to_owned).collect();
-        let supervisors = self.history.places.supervisors(now);
+        let sought = self.history.places.sought(now);
         Look {
             collector: self,
             listings,
@@ -222,7 +228,7 @@ impl Collector {
             mentioned: Vec::new(),
             held: Vec::new(),
             undecided,
-            supervisors,
+            sought,
             may_be_near: false,
             way: Way::default(),
         }
@@ -246,18 +252,15 @@ impl Look<'_> {
         self.way.go_to(sight);
         self.handled += u64::from(sight.handled());
         self.handlers.see(sight, self.way.path());
-        self.supervisors.see(self.way.path(), self.way.runs());
+        self.sought.see(self.way.path(), self.way.runs());
         self.decide(sight);
         let Self { collector, now, .. } = self;
         let Collector { marks, failures, waits, backlogs, .. } = &mut **collector;
         let now = *now;
         let peeked = if self.is_glance { marks.peek(sight, now) } else { None };
         let mark = if self.is_glance { peeked.as_ref() } else { marks.see(sight, now) };
-        if !self.is_glance {
-            failures.see(sight, now);
-        }
-        let failing = failures.of(sight.key);
         self.may_be_near |= failures.may_be_near(sight, now);
+        let failing = if self.is_glance { failures.of(sight.key) } else { failures.see(sight, now) };
         let ailments = ailments(sight, mark, failing, waits, self.way.is_upheld(), now);
         let kind = ailments.worst;
         let oldest = mark.and_then(|mark| mark.oldest(now));
@@ -380,7 +383,7 @@ impl Look<'_> {
             mentioned,
             held,
             undecided: _,
-            supervisors,
+            sought,
             may_be_near,
             mut way,
         } = self;
@@ -398,19 +401,20 @@ impl Look<'_> {
             collector.handled_in_all = handled;
             collector.looked = Some(now);
             collector.marks.end(now);
+            collector.history.places.found(&sought, now);
         }
         let history = &collector.history;
         let (ill, unwell, mut hidden) = (hand.ill, hand.unwell.clone(), hand.hidden());
         hidden.extend(losses(history, now));
         hidden.extend(deadlocked(&waits));
         hidden.extend(history.places.subjects(now));
-        let may_loop = collector.failures.may_have_more(now);
-        let may_be_near = may_be_near || may_loop;
-        let doubts = [(Kind::RestartLoop, may_loop), (Kind::NearLimit, may_be_near)];
+        let has_forgotten = collector.failures.may_have_more(now);
+        let may_loop = has_forgotten || history.places.may_have_more(now);
+        let doubts = [(Kind::RestartLoop, may_loop), (Kind::NearLimit, may_be_near || has_forgotten)];
         let doubtful: Vec<Kind> = doubts.into_iter().filter(|&(_, is)| is).map(|(kind, _)| kind).collect();
         let threads = collector.threads.card(&handlers);
         let is_down = |path: &str| history.falls.iter().any(|fall| fall.is_harm() && fall.down() == path);
-        let mut others = history.places.cards(&supervisors, is_down, now);
+        let mut others = history.places.cards(&sought, is_down, now);
         others.extend(down(&history.falls, history.may_have_more_falls(now)));
         others.extend(lost(history, now));
         others.extend(threads);
@@ -427,7 +431,7 @@ impl Look<'_> {
             ill,
             down,
             may_have_more_down: history.may_have_more_falls(now),
-            may_have_more_ill: may_be_near || history.places.may_have_more(now),
+            doubtful,
             may_have_missed: history.may_have_missed(now),
             unwell,
             hidden,

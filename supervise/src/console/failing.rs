@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::Duration;
 
-use supervise_core::Outcome;
+use supervise_core::{NodeState, Outcome};
 
 use super::pace::{CALM, LOOP, Pace, may_be_loop, push_last};
 use super::sight::{Budget, Counts, Decision, Sight, Time, is_near};
 
 /// How many actors have their failures counted.
 const MOST: usize = 4_096;
-/// How many of them stay until they are [calm](Pace::is_calm). The others are those in a loop, and those that failed last. So a loop is
+/// How many of them stay until they are [calm](Pace::calm_after). The others are those in a loop, and those that failed last. So a loop is
 /// found even if more actors fail in turn than are remembered.
 const STAY: usize = MOST / 2;
 /// The order in which actors are forgotten: those that are calm or are in no loop, those in a loop, those that stay.
@@ -33,14 +33,13 @@ pub(super) struct Failing {
     /// The times of the last failures.
     recent: VecDeque<Time>,
     restarts: Pace,
-    /// The number of its last failure, among those of all actors.
-    number: u64,
-    /// In which of the orders it is.
+    /// In which of the orders it is, and its place in it.
     rank: usize,
+    place: (Time, u64),
 }
 
 impl Failing {
-    fn of(decision: Decision, number: u64, rank: usize, now: Time) -> Self {
+    fn of(decision: Decision, rank: usize, now: Time) -> Self {
         Self {
             failures: 0,
             first: now,
@@ -50,13 +49,13 @@ impl Failing {
             recent: VecDeque::with_capacity(LOOP),
             restarts: Pace::new(now),
             decision,
-            number,
             rank,
+            place: (now, 0),
         }
     }
 
     fn note(&mut self, decision: Decision, now: Time) {
-        if now.saturating_sub(self.last) > CALM {
+        if now.saturating_sub(self.last) > CALM && self.restarts.is_over(now) {
             (self.failures, self.first) = (0, now);
         }
         let near = decision.used.filter(|&(used, of)| is_near(used, of)).map(|(_, of)| (now, of));
@@ -74,6 +73,23 @@ impl Failing {
             self.restarts.note(delay.unwrap_or_default(), is_third, now);
         }
         (self.failures, self.last, self.decision) = (self.failures + 1, now, decision);
+    }
+
+    /// Notes whether the actor has been restarted, and the window of its limit. Forgets that it was near the limit, if that is over.
+    fn see(&mut self, sight: &Sight<'_>, now: Time) {
+        // If it has failed since the look found it, it is about to wait.
+        let is_up_to_date = sight.attempt >= self.decision.attempt;
+        if is_up_to_date && matches!(sight.state, NodeState::Running | NodeState::Starting) {
+            self.restarts.runs(now);
+        }
+        let Some(budget) = sight.budget else { return };
+        if self.near.is_none() || self.was_near(budget) {
+            self.window = budget.within;
+        }
+        let lasts = self.window.is_some_and(|window| now.saturating_sub(self.last) <= window);
+        if !budget.is_near() && !lasts {
+            self.near = None;
+        }
     }
 
     /// The number of its last failure in a row. It is that of the last decision, so that a card does not mix two failures, unless the console
@@ -146,8 +162,8 @@ impl Failing {
 #[derive(Debug, Default)]
 pub(super) struct Failures {
     of: HashMap<u64, Failing>,
-    /// The actors of each rank, by the numbers of their last failures.
-    orders: [BTreeMap<u64, u64>; 3],
+    /// The actors of each rank. The one that is calm first comes first, and then the one that failed first.
+    orders: [BTreeMap<(Time, u64), u64>; 3],
     /// How many failures there were.
     number: u64,
     /// The last failure of an actor that is forgotten.
@@ -161,28 +177,29 @@ impl Failures {
         if !self.of.contains_key(&key) {
             self.make_room(now);
             let rank = if self.orders[STAYING].len() < STAY { STAYING } else { OTHER };
-            self.of.insert(key, Failing::of(decision.clone(), self.number, rank, now));
+            self.of.insert(key, Failing::of(decision.clone(), rank, now));
         }
         let Some(failing) = self.of.get_mut(&key) else { return };
-        self.orders[failing.rank].remove(&failing.number);
+        self.orders[failing.rank].remove(&failing.place);
         failing.note(decision, now);
         if failing.restarts.is_loop(now) {
             failing.rank = failing.rank.max(IN_LOOP);
         }
-        failing.number = self.number;
-        self.orders[failing.rank].insert(failing.number, key);
+        failing.place = (failing.restarts.calm_after(now), self.number);
+        self.orders[failing.rank].insert(failing.place, key);
     }
 
     /// Makes room for another actor.
     fn make_room(&mut self, now: Time) {
         for rank in [IN_LOOP, STAYING] {
             while let Some(first) = self.orders[rank].first_entry()
-                && let Some(failing) = self.of.get_mut(first.get())
-                && failing.restarts.is_calm(failing.last, now)
+                && now > first.key().0
             {
-                failing.rank = OTHER;
-                let (number, key) = first.remove_entry();
-                self.orders[OTHER].insert(number, key);
+                let (place, key) = first.remove_entry();
+                self.orders[OTHER].insert(place, key);
+                if let Some(failing) = self.of.get_mut(&key) {
+                    failing.rank = OTHER;
+                }
             }
         }
         if self.of.len() == MOST
@@ -207,17 +224,11 @@ impl Failures {
         may_be && !self.of.contains_key(&sight.key)
     }
 
-    /// Notes the window of an actor's limit. Forgets that it was near the limit, if that is over.
-    pub(super) fn see(&mut self, sight: &Sight<'_>, now: Time) {
-        let Some(budget) = sight.budget else { return };
-        let Some(known) = self.of.get_mut(&sight.key) else { return };
-        if known.near.is_none() || known.was_near(budget) {
-            known.window = budget.within;
-        }
-        let lasts = known.window.is_some_and(|window| now.saturating_sub(known.last) <= window);
-        if !budget.is_near() && !lasts {
-            known.near = None;
-        }
+    /// Notes what a look finds of an actor, and returns what is known of its failures.
+    pub(super) fn see(&mut self, sight: &Sight<'_>, now: Time) -> Option<&Failing> {
+        let known = self.of.get_mut(&sight.key)?;
+        known.see(sight, now);
+        Some(known)
     }
 
     pub(super) fn of(&self, key: u64) -> Option<&Failing> {

@@ -70,15 +70,19 @@ impl Lines {
         let View { cards, hidden, more_cards, now, .. } = view;
         let now = *now;
         let mut lines: Vec<Line<'a>> = Vec::new();
-        for told in self.0.iter_mut().filter(|told| told.is_on && *more_cards == 0) {
-            let is_forgotten = view.may_have_more_ill && matches!(told.kind, Kind::RestartLoop | Kind::NearLimit);
+        for told in self.0.iter_mut().filter(|told| told.is_on) {
             let is_hidden = hidden.iter().any(|(kind, subject)| told.kind == *kind && told.subject == *subject);
             if is_hidden || cards.iter().any(|card| told.is_about(card)) {
-                told.went = None;
+                // What comes back is another problem, although no line has said that the former one was over.
+                told.is_on = told.went.take().is_none();
+                continue;
+            }
+            if *more_cards > 0 {
                 continue;
             }
             let went = *told.went.get_or_insert(now);
-            if !is_forgotten {
+            // The card may have gone because its actors are forgotten.
+            if !view.doubtful.contains(&told.kind) {
                 told.is_on = false;
                 if begins_elsewhere(told.kind) {
                     continue;
@@ -91,9 +95,9 @@ impl Lines {
             }
         }
         self.0.retain(|told| told.is_on || now.saturating_sub(told.at) < QUIET);
+        self.make_room(cards);
         for card in cards {
             let Card { kind, path, actors, at_least, .. } = card;
-            let has_room = self.0.len() < MOST;
             let mut known = self.0.iter_mut().find(|told| told.is_about(card));
             if let Some(told) = &mut known {
                 told.follow(card);
@@ -105,7 +109,7 @@ impl Lines {
                     path.clone_into(&mut told.path);
                     (told.since, Some(of_same))
                 }
-                None if has_room => {
+                None => {
                     let (subject, path, last) = (card.subject.clone(), path.clone(), path.clone());
                     let (since, at, next, others) = (card.since.unwrap_or(now), now, REMIND, *actors > 1);
                     self.0.push(Told {
@@ -122,7 +126,7 @@ impl Lines {
                     });
                     (since, None)
                 }
-                _ => continue,
+                Some(_) => continue,
             };
             if of_same.is_none() && begins_elsewhere(*kind) {
                 continue;
@@ -134,6 +138,15 @@ impl Lines {
         }
         lines
     }
+
+    /// Forgets those that had a line longest ago, so that there is room for all cards of this look.
+    fn make_room(&mut self, cards: &[Card]) {
+        let excess = (self.0.len() + cards.len()).saturating_sub(MOST);
+        if excess > 0 {
+            self.0.sort_by_key(|told| (cards.iter().any(|card| told.is_about(card)), told.at));
+            self.0.drain(..excess);
+        }
+    }
 }
 
 impl Told {
@@ -143,7 +156,6 @@ impl Told {
 
     /// Notes which actor the card tells of now.
     fn follow(&mut self, card: &Card) {
-        self.went = None;
         let is_other = self.last != card.path;
         self.others |= is_other || card.actors > 1;
         // A branch may have been repaired and gone down again in the meantime.
@@ -206,7 +218,7 @@ impl Display for Full<'_> {
 
 /// The paths of the first unwell actors, and how many more there are: `/user/mail/smtp, /user/stock/ledger and 3 more`.
 fn unwell(view: &View) -> String {
-    some_of_at_least(view.unwell.iter().map(String::as_str), WHO, view.ill, view.may_have_more_ill)
+    some_of_at_least(view.unwell.iter().map(String::as_str), WHO, view.ill, view.may_have_more_ill())
 }
 
 /// The name by which a line calls the actor.

@@ -42,15 +42,35 @@ impl Pace {
         push_last(&mut self.recent, LOOP, now);
         let first = self.recent.front().copied();
         let is_quick = |first: &Time| self.recent.len() == LOOP && now.saturating_sub(*first) <= QUICKLY;
-        self.looping = self.looping.or(first.filter(|first| is_loop || is_quick(first)));
+        self.looping = self.looping.or(first.filter(is_quick));
         self.ran = now.saturating_sub(self.restarted);
+        self.delay(delay, is_loop, now);
+    }
+
+    /// Notes the delay of the restart that follows the last failure.
+    pub(super) fn delay(&mut self, delay: Duration, is_loop: bool, now: Time) {
         self.restarted = self.restarted.max(now.saturating_add(delay));
+        self.looping = self.looping.or(self.recent.front().copied().filter(|_| is_loop));
+    }
+
+    /// When the last restart came, or comes.
+    pub(super) fn restarted(&self) -> Time {
+        self.restarted
+    }
+
+    /// Notes that a look has found the actor running or starting. The restart has come early if its delay was ended.
+    pub(super) fn runs(&mut self, now: Time) {
+        self.restarted = self.restarted.min(now);
     }
 
     /// Whether nothing has failed for so long that a loop is over. Without a loop, whether what failed before begins none.
-    fn is_over(&self, now: Time) -> bool {
+    pub(super) fn is_over(&self, now: Time) -> bool {
+        now > self.over_after()
+    }
+
+    fn over_after(&self) -> Time {
         let patience = self.looping.map_or(CALM, |_| self.ran.saturating_mul(PATIENCE).clamp(QUICKLY, CALM));
-        now.saturating_sub(self.restarted) > patience
+        self.restarted.saturating_add(patience)
     }
 
     pub(super) fn is_loop(&self, now: Time) -> bool {
@@ -62,9 +82,10 @@ impl Pace {
         self.looping
     }
 
-    /// Whether there is no loop, and no other failure since `last` that may begin one.
-    pub(super) fn is_calm(&self, last: Time, now: Time) -> bool {
-        !self.is_loop(now) && now.saturating_sub(last) > QUICKLY
+    /// After this time there is no loop, and no other failure since `last` that may begin one.
+    pub(super) fn calm_after(&self, last: Time) -> Time {
+        let over_after = self.looping.map_or(Time::ZERO, |_| self.over_after());
+        over_after.max(last.saturating_add(QUICKLY))
     }
 }
 

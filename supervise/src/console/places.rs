@@ -9,8 +9,8 @@ use std::time::Duration;
 use supervise_core::Outcome;
 
 use super::cards::{Card, Kind, Moment, text_of};
-use super::pace::{Pace, may_be_loop};
-use super::sight::{Decision, Time};
+use super::pace::{LOOP, Pace, may_be_loop};
+use super::sight::{Decision, Replacement, Time};
 use super::words::{Count, Span, code, outcome, short_type};
 
 /// How many places are remembered.
@@ -42,7 +42,8 @@ impl Place {
     }
 
     fn is_calm(&self, now: Time) -> bool {
-        self.pace.is_calm(self.last, now)
+        // An actor that has not started yet may fail at once.
+        now > self.pace.calm_after(self.pace.restarted())
     }
 
     fn note(&mut self, decision: Decision, now: Time) {
@@ -58,11 +59,12 @@ impl Place {
         format!("{PLACE}{}", self.decision.child_type)
     }
 
-    fn card(&self) -> Card {
+    fn card(&self, now: Time) -> Card {
         let Decision { child, child_type, supervisor, rule, .. } = &self.decision;
         let during = code(&self.decision).map_or_else(String::new, |code| format!(", the last time in {code}"));
         let within = Span(self.last.saturating_sub(self.first).max(Duration::from_secs(1)));
         let rule = rule.map_or_else(String::new, |rule| format!(", rule `{rule}`"));
+        let next = self.pace.restarted();
         let (ends, decided) = (Count(self.ends), outcome(self.decision.outcome));
         Card {
             kind: Kind::RestartLoop,
@@ -76,7 +78,11 @@ impl Place {
                  before the next. \
                  {supervisor} decides{rule}: {decided}."
             ),
-            moments: vec![Moment::last(self.last)],
+            moments: vec![if next > now {
+                Moment::soon("The next try comes", next)
+            } else {
+                Moment::last(self.last)
+            }],
             cause: text_of(&self.decision),
             weight: self.ends,
             near_limit: false,
@@ -94,11 +100,11 @@ pub(super) struct Places {
     forgot: Option<Time>,
 }
 
-/// The supervisors of loops, and whether each of them runs, as a look finds them.
+/// The supervisors of loops, the actors for which places wait, and whether each of them runs, as a look finds them.
 #[derive(Debug, Default)]
-pub(super) struct Supervisors(HashMap<String, bool>);
+pub(super) struct Sought(HashMap<String, bool>);
 
-impl Supervisors {
+impl Sought {
     /// `runs`: whether the actor runs, and all above it.
     pub(super) fn see(&mut self, path: &str, runs: bool) {
         if !self.0.is_empty()
@@ -134,6 +140,14 @@ impl Places {
         self.of.push(Place::of(decision.clone(), stays, now));
     }
 
+    /// Notes that another actor takes a place after a delay.
+    pub(super) fn delay(&mut self, replacement: &Replacement, now: Time) {
+        let Replacement { child, delay, attempt } = replacement;
+        if let Some(place) = self.of.iter_mut().find(|place| place.decision.child == *child) {
+            place.pace.delay(*delay, *attempt as usize >= LOOP, now);
+        }
+    }
+
     pub(super) fn forget(&mut self, now: Time) {
         self.of.retain(|place| !place.is_calm(now));
     }
@@ -152,9 +166,20 @@ impl Places {
         self.of.iter().filter(move |place| place.pace.is_loop(now))
     }
 
-    /// The supervisors of the loops, before a look finds them.
-    pub(super) fn supervisors(&self, now: Time) -> Supervisors {
-        Supervisors(self.loops(now).map(|place| (place.decision.supervisor.clone(), false)).collect())
+    /// What a look has to find.
+    pub(super) fn sought(&self, now: Time) -> Sought {
+        let supervisors = self.loops(now).map(|place| &place.decision.supervisor);
+        let awaited =
+            self.of.iter().filter(|place| place.pace.restarted() > now).map(|place| &place.decision.child);
+        Sought(supervisors.chain(awaited).map(|path| (path.clone(), false)).collect())
+    }
+
+    /// Notes what a look has found: an actor that has taken its place early.
+    pub(super) fn found(&mut self, sought: &Sought, now: Time) {
+        // If the last one failed during the look, the look may have found it before.
+        for place in self.of.iter_mut().filter(|place| place.last < now && sought.runs(&place.decision.child)) {
+            place.pace.runs(now);
+        }
     }
 
     /// The subjects of all loops, including those whose supervisor does not run.
@@ -163,11 +188,11 @@ impl Places {
     }
 
     /// A card for the loops of one type whose supervisors run. It tells of the worst one. `is_down`: nobody has taken this place after a limit.
-    pub(super) fn cards(&self, supervisors: &Supervisors, is_down: impl Fn(&str) -> bool, now: Time) -> Vec<Card> {
+    pub(super) fn cards(&self, sought: &Sought, is_down: impl Fn(&str) -> bool, now: Time) -> Vec<Card> {
         let mut cards: Vec<Card> = Vec::new();
         let goes_on = |place: &&Place| {
             let Decision { supervisor, child, .. } = &place.decision;
-            supervisors.runs(supervisor) && !is_down(child)
+            sought.runs(supervisor) && !is_down(child)
         };
         for place in self.loops(now).filter(goes_on) {
             let subject = place.subject();
@@ -175,16 +200,12 @@ impl Places {
                 Some(card) => {
                     let actors = card.actors + 1;
                     if place.ends > card.weight {
-                        *card = place.card();
+                        *card = place.card(now);
                     }
                     card.actors = actors;
                 }
-                None => cards.push(place.card()),
+                None => cards.push(place.card(now)),
             }
-        }
-        let at_least = self.may_have_more(now);
-        for card in &mut cards {
-            card.at_least = at_least && card.actors > 1;
         }
         cards
     }

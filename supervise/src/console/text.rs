@@ -146,7 +146,7 @@ fn head(out: &mut Lines, system: &str, view: &View, age: Duration) {
             view.unwell.iter().map(String::as_str),
             view.unwell.len(),
             view.ill,
-            view.may_have_more_ill,
+            view.may_have_more_ill(),
         );
         out.fill("", "  ", &format!("Not well: {who}."));
     }
@@ -222,8 +222,8 @@ fn who_is_ill(view: &View) -> String {
     let all = count(view.actors.saturating_sub(view.unfollowed));
     match view.ill {
         0 => format!("all {all} {running}actors{followed} are well"),
-        1 if !view.may_have_more_ill => format!("1 of {all} actors{followed} is not well"),
-        ill => format!("{} of {all} actors{followed} are not well", at_least(ill, view.may_have_more_ill)),
+        1 if !view.may_have_more_ill() => format!("1 of {all} actors{followed} is not well"),
+        ill => format!("{} of {all} actors{followed} are not well", at_least(ill, view.may_have_more_ill())),
     }
 }
 
@@ -236,7 +236,7 @@ fn doubts(view: &View) -> Vec<String> {
         1 => doubts.push(format!("{} branch is down", at_least(1, view.may_have_more_down))),
         down => doubts.push(format!("{} branches are down", at_least(down, view.may_have_more_down))),
     }
-    if view.ill == 0 && view.may_have_more_ill {
+    if view.ill == 0 && view.may_have_more_ill() {
         doubts.push("more actors failed than are remembered".to_owned());
     }
     if view.may_have_missed {

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use supervise::Backoff;
 use supervise::pattern::BackoffSupervisor;
 use supervise::testkit::TestSystem;
+use supervise::{Backoff, Event};
 use tokio::time::Instant;
 
 use super::{Bang, Child, MAX, MIN, Seen, boom, child, count, delays, making, on_failure, on_stop, start};
@@ -20,6 +20,37 @@ async fn bks_04_the_stopping_strategy_delays_the_start_after_a_failure(system: &
     probe.expect(Seen::Made).await;
     assert_ne!(child(&supervisor).await, first);
     assert_eq!(count(&supervisor).await, 1);
+}
+
+/// Rule 13.4.
+#[supervise::test]
+async fn a_delay_after_a_failure_is_an_event(system: &TestSystem) {
+    let probe = system.probe();
+    let told = async || {
+        let told = system.take_all(|event| matches!(event, Event::ReplacementDelayed { .. })).await;
+        let told = told.into_iter().map(|event| match event {
+            Event::ReplacementDelayed { child, delay, attempt, .. } => (child.local().to_owned(), delay, attempt),
+            other => panic!("{other:?}"),
+        });
+        told.collect::<Vec<_>>()
+    };
+    let child = "/user/supervisor/c1".to_owned();
+    let supervisor = start(system, on_failure(&probe), &probe).await;
+    for _ in 0..2 {
+        boom(system, &supervisor).await;
+        probe.expect(Seen::Made).await;
+    }
+    assert_eq!(told().await, [(child.clone(), MIN, 1), (child.clone(), MIN * 2, 2)]);
+    supervisor.actor_ref().stop();
+    system.expect_terminated(&supervisor).await;
+    let supervisor = start(system, on_stop(&probe).stopping(), &probe).await;
+    boom(system, &supervisor).await;
+    probe.expect(Seen::Made).await;
+    assert_eq!(told().await, [(child, MIN, 1)]);
+    // This end is no failure.
+    supervisor.finish().tell().unwrap();
+    probe.expect(Seen::Made).await;
+    assert_eq!(told().await, []);
 }
 
 /// Rule 13.5.

@@ -213,3 +213,28 @@ fn con_12_more_actors_are_near_a_limit_with_a_long_window_than_are_remembered() 
     let view = look(&mut collector, 602, &actors);
     assert!(words(&view).contains("All is well."), "{}", words(&view));
 }
+
+/// However many cards had lines while there were more than are shown, the next one has a line too. Rules 22.4 and 22.10.
+#[cfg(feature = "tracing")]
+#[test]
+fn con_27_a_problem_has_a_line_after_any_number_of_others() {
+    use super::super::super::lines::{Line, Lines};
+    let (mut collector, mut lines) = (Collector::default(), Lines::default());
+    let clerk = [at(2, "clerk", 7)];
+    // Every minute, twenty recipients lose ten messages each, and each recipient another kind.
+    let kinds: Vec<&'static str> = (0..20).map(|n| &*Box::leak(format!("M{n}").into_boxed_str())).collect();
+    let mut told = 0;
+    for minute in 0..40 {
+        for (n, kind) in kinds.iter().enumerate() {
+            (0..10).for_each(|_| lose(&mut collector, secs(60 * minute), &format!("/user/{minute}/{n}"), kind));
+        }
+        let view = look(&mut collector, 60 * minute + 1, &clerk);
+        assert!(view.more_cards > 0);
+        told += lines.after(&view).len();
+    }
+    assert!(told > 256, "{told}");
+    (0..3).for_each(|_| failed(&mut collector, 2_341, decision("/user/clerk", 7, restarting())));
+    let said = look(&mut collector, 2_342, &clerk);
+    let said = lines.after(&said);
+    assert!(matches!(&said[..], [Line::Is { kind: Kind::RestartLoop, .. }]), "{said:?}");
+}

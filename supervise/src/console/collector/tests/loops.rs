@@ -547,3 +547,139 @@ fn con_13_a_try_of_an_actor_whose_failures_are_not_known_belongs_to_its_loop() {
     }
     assert_eq!(kinds(&look(&mut collector, 201, &gateway(NodeState::Running, None))), []);
 }
+
+/// CON-13: a restart may come before the end of its delay, because somebody asked for it or because that of a sibling was decided later. The loop
+/// is then over a minute after that restart. Rule 22.3.
+#[test]
+fn con_13_a_loop_is_over_a_minute_after_a_restart_that_came_early() {
+    let mut collector = Collector::default();
+    for (second, attempt) in [(0, 1), (1, 2), (2, 3)] {
+        failed(&mut collector, second, Decision { attempt, ..decision("/user/gateway", 7, delayed(600)) });
+    }
+    let gateway = |state, due| [Sight { state, attempt: 3, due, ..at(2, "gateway", 7) }];
+    let view = look(&mut collector, 10, &gateway(NodeState::Failed, Some(secs(602))));
+    assert_eq!(kinds(&view), [(Kind::RestartLoop, "/user/gateway")]);
+    for second in 20..=85 {
+        let view = look(&mut collector, second, &gateway(NodeState::Running, None));
+        assert_eq!(view.cards.len(), usize::from(second <= 80), "{second}: {:?}", view.cards);
+    }
+    // What a look found before the failure says nothing about its delay.
+    failed(&mut collector, 100, Decision { attempt: 4, ..decision("/user/gateway", 7, delayed(600)) });
+    look(&mut collector, 100, &gateway(NodeState::Running, None));
+    look(&mut collector, 105, &[Sight { attempt: 4, ..gateway(NodeState::Failed, Some(secs(700)))[0].clone() }]);
+    // It had run for 80 s, so the loop is over after 240 s.
+    for second in [700, 940, 941] {
+        let view =
+            look(&mut collector, second, &[Sight { attempt: 4, ..gateway(NodeState::Running, None)[0].clone() }]);
+        assert_eq!(view.cards.len(), usize::from(second <= 940), "{second}: {:?}", view.cards);
+    }
+}
+
+/// CON-13: the card counts all failures of its loop, also those that long delays keep apart. Rule 22.3.
+#[test]
+fn con_13_the_failures_of_an_outage_with_long_delays_are_counted() {
+    let mut collector = Collector::default();
+    for (attempt, second) in (1..=10).zip((0..).step_by(1_000)) {
+        failed(&mut collector, second, Decision { attempt, ..decision("/user/gateway", 7, delayed(1_000)) });
+    }
+    let gateway =
+        [Sight { state: NodeState::Failed, attempt: 10, due: Some(secs(10_000)), ..at(2, "gateway", 7) }];
+    let view = look(&mut collector, 9_500, &gateway);
+    let [card] = &view.cards[..] else { panic!("{:?}", view.cards) };
+    assert_eq!((card.since, card.weight), (Some(secs(0)), 10));
+    assert!(card.says.starts_with("Failed 10 times within 2 h 30 min"), "{}", card.says);
+}
+
+/// CON-13: an actor that waits long for its restart keeps no room for those that are calm, so that other loops are found. Rule 22.4.
+#[test]
+fn con_13_a_long_delay_does_not_keep_the_room_of_actors_that_are_calm() {
+    let mut collector = Collector::default();
+    for second in 0..3 {
+        let attempt = u32::try_from(second).expect("it is small") + 1;
+        failed(&mut collector, second, Decision { attempt, ..decision("/user/gateway", 7, delayed(86_400)) });
+    }
+    for other in 0..2_047 {
+        failed(&mut collector, 10, decision("/user/session", 10_000 + other, restarting()));
+    }
+    for round in 0..3 {
+        for key in 0..6_000 {
+            failed(&mut collector, 1_000 + 10 * round, decision("/user/session", 100_000 + key, restarting()));
+        }
+    }
+    let mut actors: Vec<Sight<'_>> = (0..6_000).map(|key| at(2, "session", 100_000 + key)).collect();
+    let due = Some(secs(86_402));
+    actors.push(Sight {
+        state: NodeState::Failed,
+        attempt: 3,
+        due,
+        actor_type: "shop::Gateway",
+        ..at(2, "gateway", 7)
+    });
+    let view = look(&mut collector, 1_021, &actors);
+    let found: Vec<_> = view.cards.iter().map(|card| (card.kind, &*card.actor_type, card.actors)).collect();
+    assert_eq!(found, [(Kind::RestartLoop, "Gateway", 1), (Kind::RestartLoop, "Actor", 2_047)]);
+}
+
+/// CON-13: a loop that comes back while the log may not say that it was over is a new one. Rules 22.4 and 22.10.
+#[cfg(feature = "tracing")]
+#[test]
+fn con_13_a_second_loop_has_a_line_of_its_own_although_others_are_forgotten() {
+    use super::super::super::lines::{Line, Lines};
+    let (mut collector, mut lines) = (Collector::default(), Lines::default());
+    let clerk = [at(2, "clerk", 7)];
+    let mut said = Vec::new();
+    for second in 0..2_400_u64 {
+        // More actors fail than are remembered, all the time.
+        for other in 0..100 {
+            let key = 1_000 + 100 * second + other;
+            failed(&mut collector, second, decision(&format!("/user/keys/{key}"), key, Outcome::Resumed));
+        }
+        if [100, 101, 102, 1_000, 1_001, 1_002].contains(&second) {
+            failed(&mut collector, second, decision("/user/clerk", 7, restarting()));
+        }
+        let view = look(&mut collector, second, &clerk);
+        for line in lines.after(&view) {
+            match line {
+                Line::Is { again, lasts, .. } => said.push((second, again, lasts)),
+                Line::Over { .. } => panic!("{second}: {line:?}"),
+            }
+        }
+    }
+    assert_eq!(said, [(102, false, secs(2)), (1_002, false, secs(2))]);
+}
+
+/// CON-13: as long as only actors near a limit with a long window are forgotten, the log says that a loop is over. Rules 22.4 and 22.10.
+#[cfg(feature = "tracing")]
+#[test]
+fn con_13_a_loop_is_said_to_be_over_although_actors_near_a_limit_are_forgotten() {
+    use super::super::super::lines::{Line, Lines};
+    let (mut collector, mut lines) = (Collector::default(), Lines::default());
+    for key in 0..6_000 {
+        let used = Some((4, 5));
+        failed(&mut collector, 1, Decision { used, ..decision("/user/clerk", 100 + key, restarting()) });
+    }
+    let budget = Budget {
+        used: 4,
+        of: 5,
+        within: Some(secs(3_600)),
+        counts: Counts::All,
+        takes: Takes::Nobody,
+        rule: None,
+        anew_at: Some(secs(3_601)),
+        slides: false,
+    };
+    let mut actors: Vec<Sight<'_>> =
+        (0..6_000).map(|key| Sight { budget: Some(budget), ..at(2, "clerk", 100 + key) }).collect();
+    actors.push(Sight { actor_type: "shop::Gateway", ..at(2, "gateway", 7) });
+    for second in 700..703 {
+        let child_type = "shop::Gateway";
+        failed(&mut collector, second, Decision { child_type, ..decision("/user/gateway", 7, restarting()) });
+    }
+    for (second, cards, over) in [(703, 2, 0), (762, 2, 0), (763, 1, 1)] {
+        let view = look(&mut collector, second, &actors);
+        let said = lines.after(&view);
+        let is_over = |line: &&Line<'_>| matches!(line, Line::Over { path, .. } if path == "/user/gateway");
+        assert_eq!((view.cards.len(), said.iter().filter(is_over).count()), (cards, over), "{second}: {said:?}");
+        assert!(view.cards.iter().any(|card| card.kind == Kind::NearLimit && card.at_least), "{second}");
+    }
+}
