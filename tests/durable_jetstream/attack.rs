@@ -556,6 +556,73 @@ async fn whoever_finds_another_server_reads_all_names_again() {
     assert_eq!(row.queue, theirs);
 }
 
+/// A queue that has been discarded has an empty name.
+#[tokio::test]
+async fn no_queue_has_an_empty_name() {
+    let Some(server) = Server::start() else { return };
+    let mut desk = Desk::new(&server.url()).await;
+    let queue = desk.queue;
+    desk.commit(vec![append(queue, 1, None), Change::Release(queue)]).await.expect("the server runs");
+    let claimed = tokio::time::timeout(LEASE * 5, desk.store.claim("")).await.expect("it makes no streams for ever");
+    assert_eq!(claimed.expect_err("it needs a name").kind, StoreErrorKind::Refused);
+    let rename = Change::Rename { from: "orders".to_owned(), to: String::new() };
+    desk.commit(vec![rename]).await.expect("it changes nothing");
+    let (mut next, _) = opened(&server.url()).await;
+    assert_eq!(next.claim("orders").await.expect("nobody has it").waiting, 1);
+}
+
+#[tokio::test]
+async fn a_name_with_the_highest_number_is_told() {
+    let Some(server) = Server::start() else { return };
+    let context = server.context().await;
+    let (mut store, _) = opened(&server.url()).await;
+    let subject = format!("sv.shop.state.queue.{}", u32::MAX);
+    context.publish(subject.clone(), "x".into()).await.expect("it runs").await.expect("it runs");
+    let claimed = tokio::time::timeout(LEASE * 5, store.claim("orders")).await.expect("it does not try for ever");
+    let error = claimed.expect_err("there is no higher number");
+    assert!(error.kind == StoreErrorKind::Refused && error.text.contains(&subject), "{error}");
+}
+
+/// The server comes back with a disk from before the queue. Another process is faster, and its new queue gets the number.
+#[tokio::test]
+async fn a_queue_is_lost_also_if_another_one_has_its_number() {
+    let Some(mut server) = Server::start() else { return };
+    let (mut store, _) = opened(&server.url()).await;
+    server.save();
+    let queue = claims(&mut store).await.expect("nobody has it").queue;
+    let group = Group { changes: (1..=3).map(|number| append(queue, number, None)).collect() };
+    store.commit(&group).await.expect("the server runs");
+    server.restore();
+    let (mut other, _) = opened(&server.url()).await;
+    assert_eq!(other.claim("others").await.expect("nobody has it").queue, queue);
+    store.open(&Owner::new("shop")).await.expect("the server runs");
+    for _ in 0..2 {
+        let error = store.claim("orders").await.expect_err("three accepted messages are missing");
+        assert!(error.kind == StoreErrorKind::Damaged && error.text.contains("orders"), "{error}");
+    }
+}
+
+/// The stream of the names comes back from a backup that is older than a queue.
+#[tokio::test]
+async fn a_new_queue_gets_no_messages_of_a_queue_whose_name_is_lost() {
+    let Some(mut server) = Server::start() else { return };
+    let (mut store, _) = opened(&server.url()).await;
+    server.save();
+    let queue = claims(&mut store).await.expect("nobody has it").queue;
+    store.commit(&Group { changes: vec![append(queue, 1, None)] }).await.expect("the server runs");
+    Box::new(store).close().await.expect("the server runs");
+    server.restore_stream("SV_shop_STATE");
+    let (mut other, _) = opened(&server.url()).await;
+    let name = stream_name(&server).await;
+    for _ in 0..2 {
+        let error = other.claim("others").await.expect_err("the stream has a message of another queue");
+        assert!(error.kind == StoreErrorKind::Damaged && error.text.contains(&name), "{error}");
+    }
+    // Somebody goes on without it.
+    server.context().await.delete_stream(name).await.expect("it is there");
+    assert_eq!(other.claim("others").await.expect("nobody has it").waiting, 0);
+}
+
 /// The first message waits, and many have left the queue behind it. nats-server 2.9.10 counts some of them still, also when the last one, which
 /// stays in the stream, is gone.
 #[tokio::test]

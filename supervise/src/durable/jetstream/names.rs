@@ -252,7 +252,8 @@ impl Open {
         }
     }
 
-    async fn make_stream(&self, id: QueueId) -> Result<()> {
+    /// Makes the stream of a new queue, unless there is one. Returns whether the stream has ever had messages.
+    async fn make_stream(&self, id: QueueId) -> Result<bool> {
         let config = stream::Config {
             name: self.stream_name(id),
             subjects: vec![self.subject(&format!("q.{}", id.0))],
@@ -261,8 +262,8 @@ impl Open {
             num_replicas: self.settings.replicas,
             ..stream::Config::default()
         };
-        open_stream(&self.context, config).await?;
-        Ok(())
+        let stream = open_stream(&self.context, config).await?;
+        Ok(stream.cached_info().state.last_sequence > 0)
     }
 
     pub(super) fn by_name(&self, name: &str) -> Option<QueueId> {
@@ -278,6 +279,11 @@ impl Open {
 
     /// The queue of this name. It is created if there is none.
     pub(super) async fn queue_named(&mut self, name: &str) -> Result<QueueId> {
+        if name.is_empty() {
+            // The record of a discarded queue has an empty name.
+            let text = "the message store on NATS cannot have a queue whose name is empty: name it with `Props::queue`";
+            return Err(StoreError::new(StoreErrorKind::Refused, text));
+        }
         self.check_known(name).await?;
         if let Some(id) = self.still_named(name).await? {
             return Ok(id);
@@ -287,12 +293,42 @@ impl Open {
             if let Some(id) = self.by_name(name) {
                 return Ok(id);
             }
-            let next = QueueId(highest.map_or(self.base, |highest| highest + 1));
-            self.make_stream(next).await?;
+            let next = self.next_number(highest)?;
+            if self.make_stream(next).await? {
+                self.check_unnamed(next).await?;
+            }
             // The first node that takes the number makes the queue.
             let text = Bytes::copy_from_slice(name.as_bytes());
             self.put_after(&format!("state.queue.{}", next.0), text, 0).await?;
         }
+    }
+
+    /// The number of a new queue.
+    fn next_number(&self, highest: Option<u32>) -> Result<QueueId> {
+        let next = highest.map_or(Some(self.base), |highest| highest.checked_add(1));
+        next.map(QueueId).ok_or_else(|| {
+            let text = format!(
+                "the system {} can have no new queue, because the stream SV_{}_STATE has the name of a queue with the highest number: delete the message of the subject {}",
+                self.system,
+                self.system,
+                self.subject(&format!("state.queue.{}", u32::MAX))
+            );
+            StoreError::new(StoreErrorKind::Refused, text)
+        })
+    }
+
+    /// The stream of a new queue has had messages. The error if nobody knows the name of their queue.
+    async fn check_unnamed(&self, id: QueueId) -> Result<()> {
+        if self.last(&self.state, &format!("state.queue.{}", id.0)).await?.is_some() {
+            // Another process was faster.
+            return Ok(());
+        }
+        let name = self.stream_name(id);
+        let text = format!(
+            "the stream {name} has had messages, and the stream SV_{}_STATE does not know the name of their queue: restore the newest SV_{}_STATE, or delete {name} to go on without them",
+            self.system, self.system
+        );
+        Err(StoreError::new(StoreErrorKind::Damaged, text))
     }
 
     /// The error if the server no longer knows a queue of this name.
@@ -300,11 +336,21 @@ impl Open {
         let known: Vec<QueueId> =
             self.known.iter().filter(|(_, known)| known.name == name).map(|(id, _)| *id).collect();
         for id in known {
-            if self.last(&self.state, &format!("state.queue.{}", id.0)).await?.is_none() {
+            let Some((now, _)) = self.last(&self.state, &format!("state.queue.{}", id.0)).await? else {
                 let text = format!(
                     "the server has lost the queue {name}, with all messages that it had: restore its disk, or end this process to go on without them"
                 );
                 return Err(StoreError::new(StoreErrorKind::Damaged, text));
+            };
+            // Somebody has discarded the queue, or renamed it. Or the server's disk is an older one, and another queue has got the number.
+            if !now.is_empty() && now != name.as_bytes() {
+                self.read_names().await?;
+                match self.stream_state(id).await {
+                    Ok(state) => self.check_complete(id, &state).await?,
+                    // The claim of the queue that has the number says so.
+                    Err(error) if error.kind == StoreErrorKind::Damaged => {}
+                    Err(error) => return Err(error),
+                }
             }
         }
         Ok(())
@@ -314,13 +360,13 @@ impl Open {
     pub(super) fn note_assigned(&mut self, id: QueueId, seq: u64, content: u64) -> Result<()> {
         let Some(queue) = self.queues.get(&id) else { return Ok(()) };
         let known = self.known.entry(id).or_default();
-        known.name.clone_from(&queue.name);
         if seq <= known.last {
             return Err(broken(format!(
                 "the server's disk is older than what it has acknowledged: it assigns the number {seq} in the queue {} again",
                 known.name
             )));
         }
+        known.name.clone_from(&queue.name);
         known.last = seq;
         known.sent.get_or_insert((seq, content));
         Ok(())
@@ -338,16 +384,17 @@ impl Open {
         self.check_same(id, state).await?;
         let Some(queue) = self.queues.get(&id) else { return Ok(()) };
         let known = self.known.entry(id).or_default();
-        known.name.clone_from(&queue.name);
         if state.last_sequence < known.last {
             let text = format!(
                 "the server has an older disk: the queue {} had the messages {} to {}, which it has lost. Restore its disk, or end this process to go on without them",
-                queue.name,
+                known.name,
                 state.last_sequence + 1,
                 known.last
             );
             return Err(StoreError::new(StoreErrorKind::Damaged, text));
         }
+        // If the queue has lost messages, it keeps the name that it had.
+        known.name.clone_from(&queue.name);
         known.last = state.last_sequence;
         known.looked = state.last_sequence;
         known.sight = state.sight();
@@ -418,6 +465,10 @@ impl Open {
 
     pub(super) async fn rename(&mut self, from: &str, to: &str) -> Result<()> {
         let (Some(from), taken) = (self.by_name(from), self.by_name(to)) else { return Ok(()) };
+        // A queue whose name is empty is a discarded one.
+        if to.is_empty() {
+            return Ok(());
+        }
         if let Some(taken) = taken {
             let is_used = self.row(taken).await?.is_some_and(|row| row.waiting > 0 || row.quarantined > 0);
             if taken == from || is_used {
