@@ -173,6 +173,29 @@ async fn a_server_with_an_older_disk_is_told() {
     assert_eq!(error.kind, StoreErrorKind::Damaged, "{error}");
 }
 
+/// A process that only sends. Its message must not be stored under a number that another message had.
+#[tokio::test]
+async fn a_sender_stores_nothing_on_a_server_with_an_older_disk() {
+    let Some(mut server) = Server::start() else { return };
+    let mut desk = Desk::new(&server.url()).await;
+    let queue = desk.queue;
+    desk.commit(vec![append(queue, 1, None), Change::Release(queue)]).await.expect("the server runs");
+    server.save();
+    let (mut sender, _) = opened(&server.url()).await;
+    sender.queue("orders").await.expect("the server runs").expect("there is such a queue");
+    let group = Group { changes: (2..=4).map(|number| append(queue, number, None)).collect() };
+    sender.commit(&group).await.expect("the server runs");
+    server.restore();
+    sender.open(&Owner::new("shop")).await.expect("the server runs");
+    for _ in 0..2 {
+        let error = sender.queue("orders").await.expect_err("three accepted messages are missing");
+        assert!(error.kind == StoreErrorKind::Damaged && error.text.contains("2 to 4"), "{error}");
+    }
+    // Others see what there is.
+    let rows = opened(&server.url()).await.0.queues().await.expect("the server runs");
+    assert_eq!(rows[0].waiting, 1, "{rows:?}");
+}
+
 /// The stream of the only queue.
 async fn stream_name(server: &Server) -> String {
     use tokio_stream::StreamExt;

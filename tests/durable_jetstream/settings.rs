@@ -129,6 +129,8 @@ async fn a_queue_whose_stream_cannot_be_used_is_not_claimed_until_that_is_mended
         assert!(error.kind == StoreErrorKind::Refused && error.text.contains(&name), "{error}: {bad:?}");
         let shared = store.shared().expect("it can share queues").share("orders").await;
         assert!(shared.is_err_and(|error| error.kind == StoreErrorKind::Refused));
+        let found = store.queue("orders").await;
+        assert!(found.is_err_and(|error| error.kind == StoreErrorKind::Refused), "nobody sends to it either");
         store.claim("others").await.expect("other queues go on");
         context.update_stream(config.clone()).await.expect("the server takes it");
         let claim = store.claim("orders").await.expect("it keeps messages");

@@ -502,15 +502,17 @@ impl Open {
         Ok(())
     }
 
+    /// Whoever asks for one queue sends to it, so this fails as the claim of the queue does.
     pub(super) async fn row_named(&mut self, name: &str) -> Result<Option<QueueRow>> {
         let known = self.still_named(name).await?;
         if known.is_none() {
             self.read_names().await?;
         }
-        match known.or_else(|| self.by_name(name)) {
-            Some(id) => self.row(id).await,
-            None => Ok(None),
-        }
+        let Some(id) = known.or_else(|| self.by_name(name)) else { return Ok(None) };
+        let state = self.stream_state(id).await?;
+        self.check_fit(id, &state)?;
+        self.check_complete(id, &state).await?;
+        self.row(id).await
     }
 
     async fn row(&mut self, id: QueueId) -> Result<Option<QueueRow>> {
