@@ -6,8 +6,11 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use async_nats::jetstream::stream::{Config, DiscardPolicy, RetentionPolicy, StorageType};
-use supervise::durable::{Append, Appended, Change, Group, MessageStore, Owner, QueueId, StoreErrorKind};
+use supervise::durable::{
+    Append, Appended, Change, Group, JetStreamStore, MessageStore, Owner, QueueId, Room, Seq, StoreErrorKind,
+};
 
+use crate::members::{member, take};
 use crate::proxy::Proxy;
 use crate::server::Server;
 use crate::{Desk, append, claims, handled, opened, store};
@@ -152,6 +155,46 @@ async fn a_queue_whose_stream_cannot_be_used_is_not_claimed_until_that_is_mended
         let (mut store, _) = opened(&server.url()).await;
         let error = store.claim("orders").await.expect_err("messages would be lost, or stay for ever");
         assert!(error.kind == StoreErrorKind::Refused && error.text.contains(&name), "{error}: {bad:?}");
+    }
+}
+
+/// The same, and the queue has owners, which would go on accepting.
+#[tokio::test]
+async fn whoever_has_a_queue_whose_stream_cannot_be_used_any_more_loses_it_until_that_is_mended() {
+    for is_shared in [false, true] {
+        let Some(server) = Server::start() else { return };
+        let (mut store, claim) = if is_shared {
+            member(&server).await
+        } else {
+            let (mut store, _) = opened(&server.url()).await;
+            let claim = store.claim("orders").await.expect("nobody has it");
+            (store, claim)
+        };
+        let queue = claim.queue;
+        let group = |changes| Group { changes };
+        let sent = (1..=3).map(|number| append(queue, number, None)).collect();
+        store.commit(&group(sent)).await.expect("the server runs");
+        let room = Room { messages: 10, bytes: 1 << 20 };
+        let read = async |store: &mut JetStreamStore| {
+            if is_shared { Ok(take(store, queue, &[]).await?.messages) } else { store.page(queue, Seq(0), room).await }
+        };
+        assert_eq!(read(&mut store).await.expect("it is ours").len(), 3);
+        configure(&server, &stream_name(queue), |config| config.max_age = Duration::from_secs(3600)).await;
+        let error = read(&mut store).await.expect_err("it may lose messages");
+        assert!(error.kind == StoreErrorKind::Broken && error.text.contains("max_age"), "{error}");
+        let error = store.commit(&group(vec![handled(queue, 1)])).await.expect_err("it may lose messages");
+        assert!(error.to_string().contains("max_age"), "{error}");
+        store.open(&Owner::new("shop")).await.expect("other queues go on");
+        let claimed = async |store: &mut JetStreamStore| match store.shared().filter(|_| is_shared) {
+            Some(shared) => shared.share("orders").await,
+            None => store.claim("orders").await,
+        };
+        let error = claimed(&mut store).await.expect_err("it may lose messages");
+        assert_eq!(error.kind, StoreErrorKind::Refused, "{error}");
+        configure(&server, &stream_name(queue), |config| config.max_age = Duration::ZERO).await;
+        let claim = claimed(&mut store).await.expect("it keeps messages");
+        assert_eq!((claim.was_ours, claim.waiting), (true, 2), "1 was handled");
+        assert_eq!(read(&mut store).await.expect("it is ours").len(), 2);
     }
 }
 

@@ -96,7 +96,7 @@ const ACCEPT_TIMEOUT: Duration = Duration::from_secs(5);
 /// the store refuses the next message as `Full` once, and deletes the last one.
 ///
 /// If a stream is configured so that it may lose messages, for example with a `max_age` or with another `retention`, its queue cannot be claimed
-/// until you have configured the stream anew. The store does not open if `SV_<system>_STATE` or `SV_<system>_QUARANTINE` may lose messages or has
+/// until you have configured the stream anew. An owner notices this when it next acknowledges messages or reads a page, and loses the queue. The store does not open if `SV_<system>_STATE` or `SV_<system>_QUARANTINE` may lose messages or has
 /// a `max_msg_size` less than the server's `max_payload`, if one of these two or `SV_<system>_LEASE` has a `max_msgs_per_subject` other than 1,
 /// or if a limit makes the last one lose leases.
 pub struct JetStreamStore {

@@ -77,7 +77,7 @@ impl Open {
             async move { delete(&stream, number).await }
         };
         few_at_once(numbers.into_iter().map(delete)).await?;
-        Ok(())
+        self.check_still_fit(id, &state)
     }
 
     /// Notes that the last message of a stream was handled. Returns `false` if it may be deleted.

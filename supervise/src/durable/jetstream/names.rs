@@ -379,6 +379,11 @@ impl Open {
         Err(StoreError::new(StoreErrorKind::Refused, text))
     }
 
+    /// The same for a process that has the queue already. The store is opened again, and the claim says why the queue cannot be used.
+    pub(super) fn check_still_fit(&self, id: QueueId, state: &Looked) -> Result<()> {
+        self.check_fit(id, state).map_err(|error| broken(error.text))
+    }
+
     /// The error if a queue has fewer messages than the server has acknowledged.
     pub(super) async fn check_complete(&mut self, id: QueueId, state: &Looked) -> Result<()> {
         self.check_same(id, state).await?;
@@ -440,6 +445,7 @@ impl Open {
     /// The error if somebody has deleted messages of a queue that this process owns.
     pub(super) async fn check_untouched(&mut self, id: QueueId) -> Result<()> {
         let state = self.stream_state(id).await?;
+        self.check_still_fit(id, &state)?;
         self.check_complete(id, &state).await?;
         let now = self.waiting_in(id, &state).await?;
         let Some(owned) = self.queues.get_mut(&id).and_then(|queue| queue.owned.as_mut()) else { return Ok(()) };

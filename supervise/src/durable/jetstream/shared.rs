@@ -217,6 +217,7 @@ impl Open {
                 return Err(self.not_ours(id));
             }
             let state = self.stream_state(id).await?;
+            self.check_still_fit(id, &state)?;
             self.check_complete(id, &state).await?;
             let Shared { mut shares, revision } = self.shared(id).await?;
             if !shares.members().contains_key(&me) {
