@@ -546,8 +546,8 @@ async fn whoever_makes_a_queue_does_not_read_the_names_of_all_others_again() {
     let bytes = proxy.bytes_down() - before;
     assert!(bytes < 60_000, "{bytes} bytes to make three queues");
     // Another process has made one since.
-    let (subject, _) = name(first + 4);
-    context.publish(subject, "theirs".into()).await.expect("the server runs").await.expect("the server runs");
+    let (mut other, _) = opened(&server.url()).await;
+    other.claim("theirs").await.expect("nobody has it");
     let theirs = desk.store.queue("theirs").await.expect("the server runs").expect("there is one");
     assert_eq!(theirs.queue.0, first + 4);
 }
