@@ -7,7 +7,8 @@ use std::time::{Duration, SystemTime};
 
 use async_nats::jetstream::stream::{Config, DiscardPolicy, RetentionPolicy, StorageType};
 use supervise::durable::{
-    Append, Appended, Change, Group, JetStreamStore, MessageStore, Owner, QueueId, Room, Seq, StoreErrorKind,
+    Append, Appended, Change, Fate, Group, JetStreamStore, MessageId, MessageStore, Owner, QueueId, Room, Seq,
+    StoreErrorKind,
 };
 
 use crate::members::{member, take};
@@ -262,10 +263,7 @@ async fn a_stream_that_is_full_of_what_was_handled_takes_the_next_message() {
                 let sender = if is_elsewhere { &mut other } else { &mut desk.store };
                 sender.commit(&group).await.expect("the server runs")
             };
-            let mut answers = send().await;
-            if answers == [Appended::Full] {
-                answers = send().await;
-            }
+            let answers = send().await;
             let [Appended::Stored(seq)] = answers[..] else { panic!("nothing waits: {answers:?}") };
             assert_eq!(send().await, [Appended::Full], "it waits");
             assert_eq!(desk.bodies().await, [number]);
@@ -273,6 +271,45 @@ async fn a_stream_that_is_full_of_what_was_handled_takes_the_next_message() {
             assert_eq!(desk.bodies().await, [] as [u64; 0], "nothing was lost");
         }
     }
+}
+
+/// As many messages as there is room for go into the stream, in their order.
+#[tokio::test]
+async fn a_stream_that_is_full_of_what_was_handled_takes_a_group_until_it_is_full() {
+    let Some(server) = Server::start() else { return };
+    let mut desk = Desk::new(&server.url()).await;
+    let queue = desk.queue;
+    let send = |sizes: &[usize]| {
+        let append = |bytes: &usize| {
+            let body = Arc::from(vec![7; *bytes]);
+            Change::Append(Append { queue, kind: "order".into(), body, accepted_at: SystemTime::now(), key: None })
+        };
+        sizes.iter().map(append).collect::<Vec<_>>()
+    };
+    configure(&server, &stream_name(queue), |config| config.max_bytes = 10_000).await;
+    desk.commit(send(&[9000])).await.expect("the server runs");
+    desk.commit(vec![handled(queue, 1)]).await.expect("the server runs");
+    let answers = desk.commit(send(&[3000, 4000, 5000, 3000])).await.expect("the server runs");
+    let stored = |number| Appended::Stored(Seq(number));
+    assert_eq!(answers, [stored(2), stored(3), Appended::Full, Appended::Full]);
+    desk.commit((2..=3).map(|number| handled(queue, number)).collect()).await.expect("the server runs");
+    // What was refused does not go behind a smaller message.
+    let answers = desk.commit(send(&[8000, 100])).await.expect("the server runs");
+    assert_eq!(answers, [Appended::Full, stored(4)]);
+}
+
+#[tokio::test]
+async fn a_stream_that_is_full_of_what_was_handled_takes_a_message_from_quarantine() {
+    let Some(server) = Server::start() else { return };
+    let mut desk = Desk::new(&server.url()).await;
+    let queue = desk.queue;
+    let id = MessageId { queue, seq: Seq(1) };
+    let confine = Change::Quarantine { id, fate: Fate::Failed, failures: Vec::new() };
+    desk.commit(vec![append(queue, 1, None), append(queue, 2, None)]).await.expect("the server runs");
+    desk.commit(vec![confine, handled(queue, 2)]).await.expect("the server runs");
+    configure(&server, &stream_name(queue), |config| config.max_messages = 1).await;
+    desk.commit(vec![Change::Retry(id)]).await.expect("nothing waits");
+    assert_eq!(desk.bodies().await, [1]);
 }
 
 /// What a store has replaced or deleted would come back, or nothing could be replaced, or the lease of one queue would end that of another.

@@ -93,7 +93,7 @@ const ACCEPT_TIMEOUT: Duration = Duration::from_secs(5);
 /// server that is killed may forget where an empty stream was. The server counts it; [`Store::queues`](crate::durable::Store::queues) does not.
 ///
 /// You may limit the streams of queues, as long as `discard` stays `new`. If nothing waits and a limit leaves no room beside the last message,
-/// the store refuses the next message as `Full` once, and deletes the last one.
+/// the store deletes that message when the next one arrives.
 ///
 /// If a stream is configured so that it may lose messages, for example with a `max_age` or with another `retention`, its queue cannot be claimed
 /// until you have configured the stream anew. An owner notices this when it next acknowledges messages or reads a page, and loses the queue. The store does not open if `SV_<system>_STATE` or `SV_<system>_QUARANTINE` may lose messages or has

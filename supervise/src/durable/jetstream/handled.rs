@@ -112,15 +112,15 @@ impl Open {
         Ok(())
     }
 
-    /// If the only message of a stream was handled and stays there, deletes it, because the stream has no room for another one.
-    pub(super) async fn make_room(&mut self, id: QueueId) -> Result<()> {
+    /// If the only message of a stream was handled and stays there, deletes it, because the stream has no room for another one. Returns whether
+    /// there is more room now.
+    pub(super) async fn make_room(&mut self, id: QueueId) -> Result<bool> {
         self.read_kept(id).await?;
         let state = self.stream_state(id).await?;
         let kept = self.kept_in(id, &state).await?;
-        if let (1, Some(number), Some(queue)) = (state.messages, kept, self.queues.get(&id)) {
-            delete(&queue.stream, number).await?;
-        }
-        Ok(())
+        let (1, Some(number), Some(queue)) = (state.messages, kept, self.queues.get(&id)) else { return Ok(false) };
+        delete(&queue.stream, number).await?;
+        Ok(true)
     }
 
     /// Which message of a stream was handled and stays there. A record of an earlier stream says nothing about this one.

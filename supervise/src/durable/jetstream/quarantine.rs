@@ -62,7 +62,15 @@ impl Open {
         let payload = record::encode(&message.kind, message.accepted_at, &message.body);
         let content = content_of(&payload);
         let message = PublishMessage::build().payload(payload).message_id(format!("retry-{id}"));
-        let Some(ack) = self.publish_record(&format!("q.{}", id.queue.0), message).await? else { return Ok(()) };
+        let subject = format!("q.{}", id.queue.0);
+        let ack = match self.publish_record(&subject, message.clone()).await {
+            // Perhaps the stream is full of what was handled.
+            Err(error) if error.kind == StoreErrorKind::Refused && self.make_room(id.queue).await? => {
+                self.publish_record(&subject, message).await?
+            }
+            ack => ack?,
+        };
+        let Some(ack) = ack else { return Ok(()) };
         if !ack.duplicate {
             self.note_assigned(id.queue, ack.sequence, content)?;
         }
