@@ -454,6 +454,39 @@ async fn a_message_in_quarantine_gives_way_to_no_message_of_another_stream() {
     assert_eq!(desk.bodies().await, [13, 14, 2, 12]);
 }
 
+/// An owner dies between the two steps of a quarantine whose place an earlier message had. Then somebody discards the earlier one.
+#[tokio::test]
+async fn a_quarantine_is_finished_also_when_an_earlier_message_has_left_its_place() {
+    for is_shared in [false, true] {
+        let Some(server) = Server::start() else { return };
+        let queue = messages_beside_a_quarantine_of_an_earlier_stream(&server).await;
+        let proxy = Proxy::to(server.port()).await;
+        let (mut first, _) = opened(&proxy.url()).await;
+        if is_shared {
+            first.shared().expect("it can share").share("orders").await.expect("nobody has it");
+            take(&mut first, queue, &[]).await.expect("it shares the queue");
+        } else {
+            first.claim("orders").await.expect("nobody has it");
+        }
+        proxy.holds("STREAM.MSG.DELETE");
+        first.commit(&Group { changes: vec![confine(queue, 2)] }).await.expect_err("the server does not hear of it");
+        drop(first);
+        let (mut store, _) = opened(&server.url()).await;
+        let earlier = MessageId { queue, seq: Seq(2) };
+        commit(&mut store, vec![Change::Discard(earlier)]).await;
+        let bodies: Vec<u8> = if is_shared {
+            let (mut second, _) = member(&server).await;
+            take_all(&mut second, queue).await.iter().map(|message| message.body[0]).collect()
+        } else {
+            claims(&mut store).await.expect("the lease ends");
+            let room = Room { messages: 10, bytes: 1 << 20 };
+            let page = store.page(queue, Seq(0), room).await.expect("it is ours");
+            page.iter().map(|message| message.body[0]).collect()
+        };
+        assert_eq!(bodies, [11, 13, 14], "12 is in quarantine: {is_shared}");
+    }
+}
+
 /// The same as for messages that the owner has read. These it has only sent.
 #[tokio::test]
 async fn an_owner_of_messages_that_it_has_sent_deletes_no_others() {

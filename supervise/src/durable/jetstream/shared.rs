@@ -348,6 +348,8 @@ impl Open {
             async move { raw(&stream, seq).await.map(|payload| (seq, payload)) }
         };
         let found: BTreeMap<_, _> = few_at_once(given.iter().copied().map(read)).await?.into_iter().collect();
+        let may_be_confined = found.keys().any(|seq| shares.crashes(*seq) > 0);
+        let places = if may_be_confined { self.places(id).await? } else { Vec::new() };
         let mut messages = Vec::new();
         for (seq, payload) in found {
             if seq < next {
@@ -367,6 +369,7 @@ impl Open {
                             .is_confined(
                                 MessageId { queue: id, seq },
                                 &record::decode(seq.0, &payload, Charge::default()),
+                                &places,
                             )
                             .await? =>
                 {
