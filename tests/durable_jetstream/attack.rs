@@ -12,7 +12,7 @@ use supervise::durable::{
 
 use crate::proxy::{Passes, Proxy};
 use crate::server::Server;
-use crate::{Desk, LEASE, append, claims, handled, opened};
+use crate::{Desk, LEASE, append, claims, handled, opened, store};
 
 fn large(queue: QueueId, bytes: usize) -> Change {
     let body = Arc::from(vec![7; bytes]);
@@ -586,7 +586,8 @@ async fn no_queue_has_an_empty_name() {
     let mut desk = Desk::new(&server.url()).await;
     let queue = desk.queue;
     desk.commit(vec![append(queue, 1, None), Change::Release(queue)]).await.expect("the server runs");
-    let claimed = tokio::time::timeout(LEASE * 5, desk.store.claim("")).await.expect("it makes no streams for ever");
+    let claimed =
+        tokio::time::timeout(LEASE * 5, desk.store.claim("")).await.expect("it makes no streams for ever");
     assert_eq!(claimed.expect_err("it needs a name").kind, StoreErrorKind::Refused);
     let rename = Change::Rename { from: "orders".to_owned(), to: String::new() };
     desk.commit(vec![rename]).await.expect("it changes nothing");
@@ -644,6 +645,46 @@ async fn a_new_queue_gets_no_messages_of_a_queue_whose_name_is_lost() {
     // Somebody goes on without it.
     server.context().await.delete_stream(name).await.expect("it is there");
     assert_eq!(other.claim("others").await.expect("nobody has it").waiting, 0);
+}
+
+/// Nobody knows their names, so nobody would ever handle their messages.
+#[tokio::test]
+async fn a_system_whose_names_are_lost_is_not_opened_while_its_queues_have_messages() {
+    let Some(server) = Server::start() else { return };
+    let mut desk = Desk::new(&server.url()).await;
+    let queue = desk.queue;
+    desk.commit(vec![append(queue, 1, None)]).await.expect("the server runs");
+    Box::new(desk.store).close().await.expect("the server runs");
+    let context = server.context().await;
+    context.delete_stream("SV_shop_STATE").await.expect("it is there");
+    // Another system has none.
+    store(&server.url()).open(&Owner::new("shop-2")).await.expect("it is new");
+    let mut next = store(&server.url());
+    let name = stream_name(&server).await;
+    for _ in 0..2 {
+        let error = next.open(&Owner::new("shop")).await.map(|_| ()).expect_err("a message waits");
+        assert!(error.kind == StoreErrorKind::Damaged && error.text.contains(&name), "{error}");
+    }
+    context.get_stream("SV_shop_STATE").await.map(drop).expect_err("it would be in the way of the restored one");
+    context.delete_stream(name).await.expect("it is there");
+    next.open(&Owner::new("shop")).await.expect("somebody goes on without it");
+    next.claim("orders").await.expect("it is made anew");
+}
+
+#[tokio::test]
+async fn a_queue_that_cannot_be_left_holds_back_no_other_queue() {
+    let Some(server) = Server::start() else { return };
+    let (mut store, _) = opened(&server.url()).await;
+    let shared = store.shared().expect("it can share queues").share("shared").await.expect("nobody has it").queue;
+    claims(&mut store).await.expect("nobody has it");
+    let subject = format!("sv.shop.state.shared.{}", shared.0);
+    let context = server.context().await;
+    let sent = context.publish(subject, "nonsense".into()).await.expect("the server runs");
+    sent.await.expect("the server runs");
+    Box::new(store).close().await.expect_err("the record is damaged");
+    let (mut next, _) = opened(&server.url()).await;
+    let claim = next.claim("orders").await.expect("it was left");
+    assert_eq!(claim.begun, None);
 }
 
 /// The first message waits, and many have left the queue behind it. nats-server 2.9.10 counts some of them still, also when the last one, which

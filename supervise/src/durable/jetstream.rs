@@ -65,7 +65,8 @@ const ACCEPT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The server may have lost messages that it has acknowledged to this process: it came back with an older disk or without one, or somebody has
 /// deleted a stream or restored it from an older backup. Then the queue cannot be claimed
 /// ([`StoreErrorKind::Damaged`](crate::durable::StoreErrorKind::Damaged)) until the disk is restored or the process ends. A process that starts
-/// afterwards cannot know that.
+/// afterwards cannot know that. If only the names of the queues were lost, with `SV_<system>_STATE`, the store does not open while a queue has
+/// messages, and makes no queue whose stream is there and has had messages.
 ///
 /// If somebody deletes messages from a stream, or purges it, the store fails once with an error that says how many are missing, an event names
 /// the first thousand of those that were purged, and the queue goes on with the others. The numbers of queues are random, so that no
@@ -286,10 +287,12 @@ impl MessageStore for JetStreamStore {
         Box::pin(async move {
             let open = self.opened()?;
             let owned: Vec<QueueId> = open.queues.keys().copied().collect();
+            let mut released = Ok(());
             for id in owned {
-                open.release(id).await?;
+                // The next owner of each other queue need not wait for the lease.
+                released = released.and(open.release(id).await);
             }
-            Ok(())
+            released
         })
     }
 }

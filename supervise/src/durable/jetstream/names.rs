@@ -5,8 +5,6 @@ use std::hash::{DefaultHasher, Hasher};
 use std::time::{Instant, SystemTime};
 
 use async_nats::datetime::DateTime;
-use async_nats::jetstream::ErrorCode;
-use async_nats::jetstream::context::GetStreamErrorKind;
 use async_nats::jetstream::stream::{self, Stream};
 use bytes::Bytes;
 use supervise_core::durable::lease::Sighting;
@@ -15,7 +13,7 @@ use supervise_core::durable::{QueueId, QueueRow, Seq, StoreError, StoreErrorKind
 use super::claim::{of_begun, of_owner};
 use super::handled::{Kept, Waiting, of_handled};
 use super::lease::Lease;
-use super::open::{Open, open_stream};
+use super::open::{Open, is_gone, open_stream};
 use super::read::{found, last_messages, last_number, subjects};
 use super::record::{self, Charge};
 use super::shared::{Joined, of_shared};
@@ -240,15 +238,13 @@ impl Open {
         let name = self.stream_name(id);
         match self.context.get_stream(&name).await {
             Ok(stream) => Ok(Looked::at(stream.cached_info(), &self.subject(&format!("q.{}", id.0)))),
-            Err(error) => match error.kind() {
-                GetStreamErrorKind::JetStream(error) if error.error_code() == ErrorCode::STREAM_NOT_FOUND => {
-                    let text = format!(
-                        "the stream {name} is gone, with all messages that it had: restore it, or discard its queue"
-                    );
-                    Err(StoreError::new(StoreErrorKind::Damaged, text))
-                }
-                _ => Err(broken(error)),
-            },
+            Err(error) if is_gone(&error) => {
+                let text = format!(
+                    "the stream {name} is gone, with all messages that it had: restore it, or discard its queue"
+                );
+                Err(StoreError::new(StoreErrorKind::Damaged, text))
+            }
+            Err(error) => Err(broken(error)),
         }
     }
 
@@ -281,7 +277,8 @@ impl Open {
     pub(super) async fn queue_named(&mut self, name: &str) -> Result<QueueId> {
         if name.is_empty() {
             // The record of a discarded queue has an empty name.
-            let text = "the message store on NATS cannot have a queue whose name is empty: name it with `Props::queue`";
+            let text =
+                "the message store on NATS cannot have a queue whose name is empty: name it with `Props::queue`";
             return Err(StoreError::new(StoreErrorKind::Refused, text));
         }
         self.check_known(name).await?;
