@@ -469,7 +469,10 @@ async fn a_quarantine_is_finished_also_when_an_earlier_message_has_left_its_plac
             first.claim("orders").await.expect("nobody has it");
         }
         proxy.holds("STREAM.MSG.DELETE");
-        first.commit(&Group { changes: vec![confine(queue, 2)] }).await.expect_err("the server does not hear of it");
+        first
+            .commit(&Group { changes: vec![confine(queue, 2)] })
+            .await
+            .expect_err("the server does not hear of it");
         drop(first);
         let (mut store, _) = opened(&server.url()).await;
         let earlier = MessageId { queue, seq: Seq(2) };

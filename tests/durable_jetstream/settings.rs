@@ -177,7 +177,11 @@ async fn whoever_has_a_queue_whose_stream_cannot_be_used_any_more_loses_it_until
         store.commit(&group(sent)).await.expect("the server runs");
         let room = Room { messages: 10, bytes: 1 << 20 };
         let read = async |store: &mut JetStreamStore| {
-            if is_shared { Ok(take(store, queue, &[]).await?.messages) } else { store.page(queue, Seq(0), room).await }
+            if is_shared {
+                Ok(take(store, queue, &[]).await?.messages)
+            } else {
+                store.page(queue, Seq(0), room).await
+            }
         };
         assert_eq!(read(&mut store).await.expect("it is ours").len(), 3);
         configure(&server, &stream_name(queue), |config| config.max_age = Duration::from_secs(3600)).await;

@@ -118,7 +118,9 @@ impl Open {
         self.read_kept(id).await?;
         let state = self.stream_state(id).await?;
         let kept = self.kept_in(id, &state).await?;
-        let (1, Some(number), Some(queue)) = (state.messages, kept, self.queues.get(&id)) else { return Ok(false) };
+        let (1, Some(number), Some(queue)) = (state.messages, kept, self.queues.get(&id)) else {
+            return Ok(false);
+        };
         delete(&queue.stream, number).await?;
         Ok(true)
     }

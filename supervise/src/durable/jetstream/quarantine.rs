@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::time::SystemTime;
 
 use async_nats::jetstream::message::PublishMessage;
-use supervise_core::durable::{Fate, MessageId, Quarantined, QueueId, Room, Seq, StoreError, StoreErrorKind, Stored};
+use supervise_core::durable::{
+    Fate, MessageId, Quarantined, QueueId, Room, Seq, StoreError, StoreErrorKind, Stored,
+};
 
 use super::names::content_of;
 use super::open::Open;
