@@ -687,6 +687,31 @@ async fn a_queue_that_cannot_be_left_holds_back_no_other_queue() {
     assert_eq!(claim.begun, None);
 }
 
+/// Otherwise two queues would have one name, and nobody would ever handle the messages of one of them.
+#[tokio::test]
+async fn a_queue_gets_no_name_that_another_process_has_just_used() {
+    for is_owned in [false, true] {
+        let Some(server) = Server::start() else { return };
+        let mut desk = Desk::new(&server.url()).await;
+        let queue = desk.queue;
+        desk.commit(vec![append(queue, 1, None), Change::Release(queue)]).await.expect("the server runs");
+        let (mut other, _) = opened(&server.url()).await;
+        let theirs = other.claim("new").await.expect("nobody has it").queue;
+        let last = if is_owned {
+            Change::Handled(MessageId { queue: theirs, seq: Seq(1) })
+        } else {
+            Change::Release(theirs)
+        };
+        other.commit(&Group { changes: vec![append(theirs, 2, None), last] }).await.expect("the server runs");
+        desk.commit(vec![Change::Rename { from: "orders".to_owned(), to: "new".to_owned() }])
+            .await
+            .expect("it runs");
+        let rows = opened(&server.url()).await.0.queues().await.expect("the server runs");
+        let rows: Vec<_> = rows.iter().map(|row| (row.name.as_str(), row.queue, row.waiting)).collect();
+        assert_eq!(rows, [("orders", queue, 1), ("new", theirs, u64::from(!is_owned))]);
+    }
+}
+
 /// The first message waits, and many have left the queue behind it. nats-server 2.9.10 counts some of them still, also when the last one, which
 /// stays in the stream, is gone.
 #[tokio::test]

@@ -467,13 +467,16 @@ impl Open {
     }
 
     pub(super) async fn rename(&mut self, from: &str, to: &str) -> Result<()> {
+        // Another process may have made a queue of this name since the runtime has looked.
+        self.read_names().await?;
         let (Some(from), taken) = (self.by_name(from), self.by_name(to)) else { return Ok(()) };
         // A queue whose name is empty is a discarded one.
         if to.is_empty() {
             return Ok(());
         }
         if let Some(taken) = taken {
-            let is_used = self.row(taken).await?.is_some_and(|row| row.waiting > 0 || row.quarantined > 0);
+            let is_used = |row: QueueRow| row.waiting > 0 || row.quarantined > 0 || row.owner.is_some();
+            let is_used = self.row(taken).await?.is_some_and(is_used);
             if taken == from || is_used {
                 return Ok(());
             }
