@@ -7,7 +7,8 @@ use std::time::SystemTime;
 
 use async_nats::jetstream::stream::Stream;
 use supervise::durable::{
-    Append, Appended, Change, Fate, Group, MessageId, MessageStore, Owner, QueueId, Room, Seq, StoreErrorKind,
+    Append, Appended, Change, Fate, Group, JetStreamStore, MessageId, MessageStore, Owner, QueueId, Room, Seq,
+    StoreErrorKind,
 };
 
 use crate::members::{commit, crashes, member, take, take_all};
@@ -529,4 +530,49 @@ async fn an_owner_looks_at_what_it_has_sent_before_it_deletes() {
     let all = (1..=3).map(|number| handled(queue, number)).collect();
     desk.commit(all).await.expect_err("these are the numbers of other messages");
     assert_eq!(stream(&server, queue).await.cached_info().state.messages, 5, "all that was accepted is there");
+}
+
+/// Messages have left the queue before their turn, and the server was killed. Then nats-server 2.9.10 counts one of them still, although it does
+/// not have it. When that one is the first, the server does not find the next one any more.
+#[tokio::test]
+async fn a_server_that_does_not_have_the_first_message_that_it_counts_hides_no_other() {
+    for is_shared in [false, true] {
+        let Some(mut server) = Server::start() else { return };
+        let (mut store, _) = opened(&server.url()).await;
+        let back = async |store: &mut JetStreamStore| {
+            loop {
+                if store.open(&Owner::new("shop")).await.is_ok() {
+                    break;
+                }
+            }
+            match store.shared().filter(|_| is_shared) {
+                Some(shared) => shared.share("orders").await.expect("it is ours").queue,
+                None => store.claim("orders").await.expect("it is ours").queue,
+            }
+        };
+        let queue = back(&mut store).await;
+        commit(&mut store, (1..=6).map(|number| append(queue, number, None)).collect()).await;
+        if is_shared {
+            take(&mut store, queue, &[]).await.expect("it shares the queue");
+        }
+        for left in [vec![2, 4], vec![5], vec![1, 3]] {
+            commit(&mut store, left.iter().map(|number| handled(queue, *number)).collect()).await;
+            if left[0] != 1 {
+                server.kill();
+                server.start_again();
+                back(&mut store).await;
+            }
+        }
+        commit(&mut store, (7..=9).map(|number| append(queue, number, None)).collect()).await;
+        let page = if is_shared {
+            let mut page = take(&mut store, queue, &[]).await.expect("it shares the queue").messages;
+            page.sort_by_key(|message| message.seq);
+            page
+        } else {
+            let room = Room { messages: 10, bytes: 1 << 20 };
+            store.page(queue, Seq(0), room).await.expect("it is ours")
+        };
+        let numbers: Vec<u64> = page.iter().map(|message| message.seq.0).collect();
+        assert_eq!(numbers, [6, 7, 8, 9], "is shared: {is_shared}");
+    }
 }

@@ -233,11 +233,35 @@ impl Open {
         stream_name(&self.system, id)
     }
 
-    /// The state of a queue's stream.
+    /// The state of a queue's stream. If the server does not have the first message that it counts, this makes it count from the next one.
+    ///
+    /// When messages have left a queue before their turn, and nats-server 2.9.10 is killed before the next one arrives, it may count some of them
+    /// again although it has deleted them. If one of them becomes the first of its stream, the server does not find those behind it any more.
     pub(super) async fn stream_state(&self, id: QueueId) -> Result<Looked> {
+        let (stream, mut looked) = self.look(id).await?;
+        while looked.messages > 0
+            && nanos(looked.first_timestamp) == 0
+            && found(&stream, Seq(looked.first_sequence)).await?.is_none()
+        {
+            // This deletes no message that the server has.
+            stream.purge().sequence(looked.first_sequence + 1).await.map_err(broken)?;
+            let (_, now) = self.look(id).await?;
+            let is_better = now.first_sequence > looked.first_sequence;
+            looked = now;
+            if !is_better {
+                break;
+            }
+        }
+        Ok(looked)
+    }
+
+    async fn look(&self, id: QueueId) -> Result<(Stream, Looked)> {
         let name = self.stream_name(id);
         match self.context.get_stream(&name).await {
-            Ok(stream) => Ok(Looked::at(stream.cached_info(), &self.subject(&format!("q.{}", id.0)))),
+            Ok(stream) => {
+                let looked = Looked::at(stream.cached_info(), &self.subject(&format!("q.{}", id.0)));
+                Ok((stream, looked))
+            }
             Err(error) if is_gone(&error) => {
                 let text = format!(
                     "the stream {name} is gone, with all messages that it had: restore it, or discard its queue"
