@@ -129,6 +129,7 @@ async fn dur_25_a_queue_is_not_renamed_to_one_that_has_messages_and_the_error_sa
     system.take_all(|event| matches!(event, Event::Kept { .. })).await;
     system.store().rename("/user/old", "/user/new").await.expect_err("it has a message");
     system.store().rename("/user/nobody", "/user/other").await.expect_err("no queue has this name");
+    system.store().rename("/user/old", "").await.expect_err("nobody would find its message");
     system.store().discard_queue("/user/nobody").await.expect_err("no queue has this name");
     let rows = system.store().queues().await.expect("the store works");
     assert_eq!(rows.iter().map(|row| row.waiting).collect::<Vec<_>>(), [1, 1]);

@@ -12,7 +12,7 @@ use supervise::durable::{
 
 use crate::proxy::{Passes, Proxy};
 use crate::server::Server;
-use crate::{Desk, LEASE, append, claims, handled, opened};
+use crate::{Desk, LEASE, append, claims, handled, opened, store};
 
 fn large(queue: QueueId, bytes: usize) -> Change {
     let body = Arc::from(vec![7; bytes]);
@@ -171,6 +171,29 @@ async fn a_server_with_an_older_disk_is_told() {
     assert!(matches!(answers, Err(CommitError::Unknown(_))), "{answers:?}");
     let error = claims(&mut desk.store).await.expect_err("six accepted messages are missing");
     assert_eq!(error.kind, StoreErrorKind::Damaged, "{error}");
+}
+
+/// A process that only sends. Its message must not be stored under a number that another message had.
+#[tokio::test]
+async fn a_sender_stores_nothing_on_a_server_with_an_older_disk() {
+    let Some(mut server) = Server::start() else { return };
+    let mut desk = Desk::new(&server.url()).await;
+    let queue = desk.queue;
+    desk.commit(vec![append(queue, 1, None), Change::Release(queue)]).await.expect("the server runs");
+    server.save();
+    let (mut sender, _) = opened(&server.url()).await;
+    sender.queue("orders").await.expect("the server runs").expect("there is such a queue");
+    let group = Group { changes: (2..=4).map(|number| append(queue, number, None)).collect() };
+    sender.commit(&group).await.expect("the server runs");
+    server.restore();
+    sender.open(&Owner::new("shop")).await.expect("the server runs");
+    for _ in 0..2 {
+        let error = sender.queue("orders").await.expect_err("three accepted messages are missing");
+        assert!(error.kind == StoreErrorKind::Damaged && error.text.contains("2 to 4"), "{error}");
+    }
+    // Others see what there is.
+    let rows = opened(&server.url()).await.0.queues().await.expect("the server runs");
+    assert_eq!(rows[0].waiting, 1, "{rows:?}");
 }
 
 /// The stream of the only queue.
@@ -523,8 +546,8 @@ async fn whoever_makes_a_queue_does_not_read_the_names_of_all_others_again() {
     let bytes = proxy.bytes_down() - before;
     assert!(bytes < 60_000, "{bytes} bytes to make three queues");
     // Another process has made one since.
-    let (subject, _) = name(first + 4);
-    context.publish(subject, "theirs".into()).await.expect("the server runs").await.expect("the server runs");
+    let (mut other, _) = opened(&server.url()).await;
+    other.claim("theirs").await.expect("nobody has it");
     let theirs = desk.store.queue("theirs").await.expect("the server runs").expect("there is one");
     assert_eq!(theirs.queue.0, first + 4);
 }
@@ -556,7 +579,141 @@ async fn whoever_finds_another_server_reads_all_names_again() {
     assert_eq!(row.queue, theirs);
 }
 
-/// The first message waits, and many have left the queue behind it. nats-server 2.9.10 counts some of them still.
+/// A queue that has been discarded has an empty name.
+#[tokio::test]
+async fn no_queue_has_an_empty_name() {
+    let Some(server) = Server::start() else { return };
+    let mut desk = Desk::new(&server.url()).await;
+    let queue = desk.queue;
+    desk.commit(vec![append(queue, 1, None), Change::Release(queue)]).await.expect("the server runs");
+    let claimed =
+        tokio::time::timeout(LEASE * 5, desk.store.claim("")).await.expect("it makes no streams for ever");
+    assert_eq!(claimed.expect_err("it needs a name").kind, StoreErrorKind::Refused);
+    let rename = Change::Rename { from: "orders".to_owned(), to: String::new() };
+    desk.commit(vec![rename]).await.expect("it changes nothing");
+    let (mut next, _) = opened(&server.url()).await;
+    assert_eq!(next.claim("orders").await.expect("nobody has it").waiting, 1);
+}
+
+#[tokio::test]
+async fn a_name_with_the_highest_number_is_told() {
+    let Some(server) = Server::start() else { return };
+    let context = server.context().await;
+    let (mut store, _) = opened(&server.url()).await;
+    let subject = format!("sv.shop.state.queue.{}", u32::MAX);
+    context.publish(subject.clone(), "x".into()).await.expect("it runs").await.expect("it runs");
+    let claimed = tokio::time::timeout(LEASE * 5, store.claim("orders")).await.expect("it does not try for ever");
+    let error = claimed.expect_err("there is no higher number");
+    assert!(error.kind == StoreErrorKind::Refused && error.text.contains(&subject), "{error}");
+}
+
+/// The server comes back with a disk from before the queue. Another process is faster, and its new queue gets the number.
+#[tokio::test]
+async fn a_queue_is_lost_also_if_another_one_has_its_number() {
+    let Some(mut server) = Server::start() else { return };
+    let (mut store, _) = opened(&server.url()).await;
+    server.save();
+    let queue = claims(&mut store).await.expect("nobody has it").queue;
+    let group = Group { changes: (1..=3).map(|number| append(queue, number, None)).collect() };
+    store.commit(&group).await.expect("the server runs");
+    server.restore();
+    let (mut other, _) = opened(&server.url()).await;
+    assert_eq!(other.claim("others").await.expect("nobody has it").queue, queue);
+    store.open(&Owner::new("shop")).await.expect("the server runs");
+    for _ in 0..2 {
+        let error = store.claim("orders").await.expect_err("three accepted messages are missing");
+        assert!(error.kind == StoreErrorKind::Damaged && error.text.contains("orders"), "{error}");
+    }
+}
+
+/// The stream of the names comes back from a backup that is older than a queue.
+#[tokio::test]
+async fn a_new_queue_gets_no_messages_of_a_queue_whose_name_is_lost() {
+    let Some(mut server) = Server::start() else { return };
+    let (mut store, _) = opened(&server.url()).await;
+    server.save();
+    let queue = claims(&mut store).await.expect("nobody has it").queue;
+    store.commit(&Group { changes: vec![append(queue, 1, None)] }).await.expect("the server runs");
+    Box::new(store).close().await.expect("the server runs");
+    server.restore_stream("SV_shop_STATE");
+    let (mut other, _) = opened(&server.url()).await;
+    let name = stream_name(&server).await;
+    for _ in 0..2 {
+        let error = other.claim("others").await.expect_err("the stream has a message of another queue");
+        assert!(error.kind == StoreErrorKind::Damaged && error.text.contains(&name), "{error}");
+    }
+    // Somebody goes on without it.
+    server.context().await.delete_stream(name).await.expect("it is there");
+    assert_eq!(other.claim("others").await.expect("nobody has it").waiting, 0);
+}
+
+/// Nobody knows their names, so nobody would ever handle their messages.
+#[tokio::test]
+async fn a_system_whose_names_are_lost_is_not_opened_while_its_queues_have_messages() {
+    let Some(server) = Server::start() else { return };
+    let mut desk = Desk::new(&server.url()).await;
+    let queue = desk.queue;
+    desk.commit(vec![append(queue, 1, None)]).await.expect("the server runs");
+    Box::new(desk.store).close().await.expect("the server runs");
+    let context = server.context().await;
+    context.delete_stream("SV_shop_STATE").await.expect("it is there");
+    // Another system has none.
+    store(&server.url()).open(&Owner::new("shop-2")).await.expect("it is new");
+    let mut next = store(&server.url());
+    let name = stream_name(&server).await;
+    for _ in 0..2 {
+        let error = next.open(&Owner::new("shop")).await.map(|_| ()).expect_err("a message waits");
+        assert!(error.kind == StoreErrorKind::Damaged && error.text.contains(&name), "{error}");
+    }
+    context.get_stream("SV_shop_STATE").await.map(drop).expect_err("it would be in the way of the restored one");
+    context.delete_stream(name).await.expect("it is there");
+    next.open(&Owner::new("shop")).await.expect("somebody goes on without it");
+    next.claim("orders").await.expect("it is made anew");
+}
+
+#[tokio::test]
+async fn a_queue_that_cannot_be_left_holds_back_no_other_queue() {
+    let Some(server) = Server::start() else { return };
+    let (mut store, _) = opened(&server.url()).await;
+    let shared = store.shared().expect("it can share queues").share("shared").await.expect("nobody has it").queue;
+    claims(&mut store).await.expect("nobody has it");
+    let subject = format!("sv.shop.state.shared.{}", shared.0);
+    let context = server.context().await;
+    let sent = context.publish(subject, "nonsense".into()).await.expect("the server runs");
+    sent.await.expect("the server runs");
+    Box::new(store).close().await.expect_err("the record is damaged");
+    let (mut next, _) = opened(&server.url()).await;
+    let claim = next.claim("orders").await.expect("it was left");
+    assert_eq!(claim.begun, None);
+}
+
+/// Otherwise two queues would have one name, and nobody would ever handle the messages of one of them.
+#[tokio::test]
+async fn a_queue_gets_no_name_that_another_process_has_just_used() {
+    for is_owned in [false, true] {
+        let Some(server) = Server::start() else { return };
+        let mut desk = Desk::new(&server.url()).await;
+        let queue = desk.queue;
+        desk.commit(vec![append(queue, 1, None), Change::Release(queue)]).await.expect("the server runs");
+        let (mut other, _) = opened(&server.url()).await;
+        let theirs = other.claim("new").await.expect("nobody has it").queue;
+        let last = if is_owned {
+            Change::Handled(MessageId { queue: theirs, seq: Seq(1) })
+        } else {
+            Change::Release(theirs)
+        };
+        other.commit(&Group { changes: vec![append(theirs, 2, None), last] }).await.expect("the server runs");
+        desk.commit(vec![Change::Rename { from: "orders".to_owned(), to: "new".to_owned() }])
+            .await
+            .expect("it runs");
+        let rows = opened(&server.url()).await.0.queues().await.expect("the server runs");
+        let rows: Vec<_> = rows.iter().map(|row| (row.name.as_str(), row.queue, row.waiting)).collect();
+        assert_eq!(rows, [("orders", queue, 1), ("new", theirs, u64::from(!is_owned))]);
+    }
+}
+
+/// The first message waits, and many have left the queue behind it. nats-server 2.9.10 counts some of them still, also when the last one, which
+/// stays in the stream, is gone.
 #[tokio::test]
 async fn a_page_does_not_wait_for_messages_that_have_left_the_queue() {
     let Some(server) = Server::start() else { return };
@@ -567,7 +724,48 @@ async fn a_page_does_not_wait_for_messages_that_have_left_the_queue() {
         desk.commit((0..4).map(|_| large(queue, 500_000)).collect()).await.expect("the server runs");
     }
     desk.commit((2..=81).map(|number| handled(queue, number)).collect()).await.expect("the server runs");
-    let before = std::time::Instant::now();
-    assert_eq!(desk.bodies().await, [1]);
-    assert!(before.elapsed() < Duration::from_secs(3), "all other queues wait meanwhile: {:?}", before.elapsed());
+    for has_last in [true, false] {
+        if !has_last {
+            let stream = server.context().await.get_stream(stream_name(&server).await).await.expect("it is there");
+            stream.delete_message(81).await.expect("it stays there");
+        }
+        let before = std::time::Instant::now();
+        assert_eq!(desk.bodies().await, [1]);
+        let took = before.elapsed();
+        assert!(took < Duration::from_secs(3), "all other queues wait meanwhile: {took:?}, {has_last}");
+    }
+}
+
+/// The wire is cut while the server sends a page. The client connects again, and the server sends what comes next.
+#[tokio::test]
+async fn a_page_whose_messages_were_lost_on_their_way_fails() {
+    let Some(server) = Server::start() else { return };
+    let proxy = Proxy::to(server.port()).await;
+    let mut desk = Desk::new(&proxy.url()).await;
+    let queue = desk.queue;
+    for _ in 0..20 {
+        desk.commit((0..20).map(|_| large(queue, 10_000)).collect()).await.expect("the server runs");
+    }
+    let before = proxy.bytes_down();
+    let cut = async {
+        let more_than = async |bytes| {
+            while proxy.bytes_down() <= bytes {
+                tokio::task::yield_now().await;
+            }
+        };
+        more_than(before + 500_000).await;
+        proxy.lets(Passes::Up);
+        // What the server sends now never arrives.
+        more_than(proxy.bytes_down()).await;
+        proxy.cut();
+        tokio::task::yield_now().await;
+        proxy.lets(Passes::Both);
+    };
+    let room = Room { messages: usize::MAX, bytes: usize::MAX };
+    let (page, ()) = tokio::join!(desk.store.page(queue, Seq(0), room), cut);
+    let error = page.map(|page| page.len()).expect_err("the owner would never look for the messages in between");
+    assert_eq!(error.kind, StoreErrorKind::Broken, "{error}");
+    claims(&mut desk.store).await.expect("it is ours");
+    let page = desk.store.page(queue, Seq(0), room).await.expect("the wire is whole");
+    assert_eq!(page.len(), 400);
 }

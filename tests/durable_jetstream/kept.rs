@@ -7,7 +7,8 @@ use std::time::SystemTime;
 
 use async_nats::jetstream::stream::Stream;
 use supervise::durable::{
-    Append, Appended, Change, Fate, Group, MessageId, MessageStore, Owner, QueueId, Room, Seq, StoreErrorKind,
+    Append, Appended, Change, Fate, Group, JetStreamStore, MessageId, MessageStore, Owner, QueueId, Room, Seq,
+    StoreErrorKind,
 };
 
 use crate::members::{commit, crashes, member, take, take_all};
@@ -454,6 +455,42 @@ async fn a_message_in_quarantine_gives_way_to_no_message_of_another_stream() {
     assert_eq!(desk.bodies().await, [13, 14, 2, 12]);
 }
 
+/// An owner dies between the two steps of a quarantine whose place an earlier message had. Then somebody discards the earlier one.
+#[tokio::test]
+async fn a_quarantine_is_finished_also_when_an_earlier_message_has_left_its_place() {
+    for is_shared in [false, true] {
+        let Some(server) = Server::start() else { return };
+        let queue = messages_beside_a_quarantine_of_an_earlier_stream(&server).await;
+        let proxy = Proxy::to(server.port()).await;
+        let (mut first, _) = opened(&proxy.url()).await;
+        if is_shared {
+            first.shared().expect("it can share").share("orders").await.expect("nobody has it");
+            take(&mut first, queue, &[]).await.expect("it shares the queue");
+        } else {
+            first.claim("orders").await.expect("nobody has it");
+        }
+        proxy.holds("STREAM.MSG.DELETE");
+        first
+            .commit(&Group { changes: vec![confine(queue, 2)] })
+            .await
+            .expect_err("the server does not hear of it");
+        drop(first);
+        let (mut store, _) = opened(&server.url()).await;
+        let earlier = MessageId { queue, seq: Seq(2) };
+        commit(&mut store, vec![Change::Discard(earlier)]).await;
+        let bodies: Vec<u8> = if is_shared {
+            let (mut second, _) = member(&server).await;
+            take_all(&mut second, queue).await.iter().map(|message| message.body[0]).collect()
+        } else {
+            claims(&mut store).await.expect("the lease ends");
+            let room = Room { messages: 10, bytes: 1 << 20 };
+            let page = store.page(queue, Seq(0), room).await.expect("it is ours");
+            page.iter().map(|message| message.body[0]).collect()
+        };
+        assert_eq!(bodies, [11, 13, 14], "12 is in quarantine: {is_shared}");
+    }
+}
+
 /// The same as for messages that the owner has read. These it has only sent.
 #[tokio::test]
 async fn an_owner_of_messages_that_it_has_sent_deletes_no_others() {
@@ -493,4 +530,49 @@ async fn an_owner_looks_at_what_it_has_sent_before_it_deletes() {
     let all = (1..=3).map(|number| handled(queue, number)).collect();
     desk.commit(all).await.expect_err("these are the numbers of other messages");
     assert_eq!(stream(&server, queue).await.cached_info().state.messages, 5, "all that was accepted is there");
+}
+
+/// Messages have left the queue before their turn, and the server was killed. Then nats-server 2.9.10 counts one of them still, although it does
+/// not have it. When that one is the first, the server does not find the next one any more.
+#[tokio::test]
+async fn a_server_that_does_not_have_the_first_message_that_it_counts_hides_no_other() {
+    for is_shared in [false, true] {
+        let Some(mut server) = Server::start() else { return };
+        let (mut store, _) = opened(&server.url()).await;
+        let back = async |store: &mut JetStreamStore| {
+            loop {
+                if store.open(&Owner::new("shop")).await.is_ok() {
+                    break;
+                }
+            }
+            match store.shared().filter(|_| is_shared) {
+                Some(shared) => shared.share("orders").await.expect("it is ours").queue,
+                None => store.claim("orders").await.expect("it is ours").queue,
+            }
+        };
+        let queue = back(&mut store).await;
+        commit(&mut store, (1..=6).map(|number| append(queue, number, None)).collect()).await;
+        if is_shared {
+            take(&mut store, queue, &[]).await.expect("it shares the queue");
+        }
+        for left in [vec![2, 4], vec![5], vec![1, 3]] {
+            commit(&mut store, left.iter().map(|number| handled(queue, *number)).collect()).await;
+            if left[0] != 1 {
+                server.kill();
+                server.start_again();
+                back(&mut store).await;
+            }
+        }
+        commit(&mut store, (7..=9).map(|number| append(queue, number, None)).collect()).await;
+        let page = if is_shared {
+            let mut page = take(&mut store, queue, &[]).await.expect("it shares the queue").messages;
+            page.sort_by_key(|message| message.seq);
+            page
+        } else {
+            let room = Room { messages: 10, bytes: 1 << 20 };
+            store.page(queue, Seq(0), room).await.expect("it is ours")
+        };
+        let numbers: Vec<u64> = page.iter().map(|message| message.seq.0).collect();
+        assert_eq!(numbers, [6, 7, 8, 9], "is shared: {is_shared}");
+    }
 }

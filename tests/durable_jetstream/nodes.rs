@@ -296,3 +296,25 @@ async fn whoever_sends_to_one_of_many_queues_does_not_ask_about_the_others() {
     assert!(bytes < 50_000, "{bytes} bytes for 5 messages");
     system.terminate().await;
 }
+
+/// Otherwise the store would be opened again for each message, and all other queues would wait.
+#[tokio::test]
+async fn whoever_sends_to_a_queue_whose_stream_is_gone_holds_up_no_other_queue() {
+    let Some(server) = Server::start() else { return };
+    let (log, open) = (Log::default(), open());
+    let system = node(&server.url());
+    let counter = spawn(&system, "counter", "a", &log, &open);
+    let sender = system.store().sender::<Counter>("gone");
+    let send = || timeout(LONG, sender.accepted(CounterMessage::Count { number: 1 }));
+    send().await.expect("it does not wait").expect("it is accepted");
+    let rows = system.store().queues().await.expect("the server runs");
+    let queue = rows.iter().find(|row| row.name == "gone").expect("it was made").queue;
+    let name = format!("SV_shop_Q{}", queue.0);
+    server.context().await.delete_stream(&name).await.expect("it is there");
+    for number in 0..5 {
+        let refused = send().await.expect("it does not wait").expect_err("there is no stream");
+        assert!(matches!(&refused, AcceptError::StoreDown(text) if text.contains(&name)), "{refused}");
+        counter.count(number).accepted().await.expect("the others go on");
+    }
+    system.terminate().await;
+}

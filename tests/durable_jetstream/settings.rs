@@ -6,8 +6,12 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use async_nats::jetstream::stream::{Config, DiscardPolicy, RetentionPolicy, StorageType};
-use supervise::durable::{Append, Appended, Change, Group, MessageStore, Owner, QueueId, StoreErrorKind};
+use supervise::durable::{
+    Append, Appended, Change, Fate, Group, JetStreamStore, MessageId, MessageStore, Owner, QueueId, Room, Seq,
+    StoreErrorKind,
+};
 
+use crate::members::{member, take};
 use crate::proxy::Proxy;
 use crate::server::Server;
 use crate::{Desk, append, claims, handled, opened, store};
@@ -129,6 +133,8 @@ async fn a_queue_whose_stream_cannot_be_used_is_not_claimed_until_that_is_mended
         assert!(error.kind == StoreErrorKind::Refused && error.text.contains(&name), "{error}: {bad:?}");
         let shared = store.shared().expect("it can share queues").share("orders").await;
         assert!(shared.is_err_and(|error| error.kind == StoreErrorKind::Refused));
+        let found = store.queue("orders").await;
+        assert!(found.is_err_and(|error| error.kind == StoreErrorKind::Refused), "nobody sends to it either");
         store.claim("others").await.expect("other queues go on");
         context.update_stream(config.clone()).await.expect("the server takes it");
         let claim = store.claim("orders").await.expect("it keeps messages");
@@ -150,6 +156,50 @@ async fn a_queue_whose_stream_cannot_be_used_is_not_claimed_until_that_is_mended
         let (mut store, _) = opened(&server.url()).await;
         let error = store.claim("orders").await.expect_err("messages would be lost, or stay for ever");
         assert!(error.kind == StoreErrorKind::Refused && error.text.contains(&name), "{error}: {bad:?}");
+    }
+}
+
+/// The same, and the queue has owners, which would go on accepting.
+#[tokio::test]
+async fn whoever_has_a_queue_whose_stream_cannot_be_used_any_more_loses_it_until_that_is_mended() {
+    for is_shared in [false, true] {
+        let Some(server) = Server::start() else { return };
+        let (mut store, claim) = if is_shared {
+            member(&server).await
+        } else {
+            let (mut store, _) = opened(&server.url()).await;
+            let claim = store.claim("orders").await.expect("nobody has it");
+            (store, claim)
+        };
+        let queue = claim.queue;
+        let group = |changes| Group { changes };
+        let sent = (1..=3).map(|number| append(queue, number, None)).collect();
+        store.commit(&group(sent)).await.expect("the server runs");
+        let room = Room { messages: 10, bytes: 1 << 20 };
+        let read = async |store: &mut JetStreamStore| {
+            if is_shared {
+                Ok(take(store, queue, &[]).await?.messages)
+            } else {
+                store.page(queue, Seq(0), room).await
+            }
+        };
+        assert_eq!(read(&mut store).await.expect("it is ours").len(), 3);
+        configure(&server, &stream_name(queue), |config| config.max_age = Duration::from_secs(3600)).await;
+        let error = read(&mut store).await.expect_err("it may lose messages");
+        assert!(error.kind == StoreErrorKind::Broken && error.text.contains("max_age"), "{error}");
+        let error = store.commit(&group(vec![handled(queue, 1)])).await.expect_err("it may lose messages");
+        assert!(error.to_string().contains("max_age"), "{error}");
+        store.open(&Owner::new("shop")).await.expect("other queues go on");
+        let claimed = async |store: &mut JetStreamStore| match store.shared().filter(|_| is_shared) {
+            Some(shared) => shared.share("orders").await,
+            None => store.claim("orders").await,
+        };
+        let error = claimed(&mut store).await.expect_err("it may lose messages");
+        assert_eq!(error.kind, StoreErrorKind::Refused, "{error}");
+        configure(&server, &stream_name(queue), |config| config.max_age = Duration::ZERO).await;
+        let claim = claimed(&mut store).await.expect("it keeps messages");
+        assert_eq!((claim.was_ours, claim.waiting), (true, 2), "1 was handled");
+        assert_eq!(read(&mut store).await.expect("it is ours").len(), 2);
     }
 }
 
@@ -217,10 +267,7 @@ async fn a_stream_that_is_full_of_what_was_handled_takes_the_next_message() {
                 let sender = if is_elsewhere { &mut other } else { &mut desk.store };
                 sender.commit(&group).await.expect("the server runs")
             };
-            let mut answers = send().await;
-            if answers == [Appended::Full] {
-                answers = send().await;
-            }
+            let answers = send().await;
             let [Appended::Stored(seq)] = answers[..] else { panic!("nothing waits: {answers:?}") };
             assert_eq!(send().await, [Appended::Full], "it waits");
             assert_eq!(desk.bodies().await, [number]);
@@ -228,6 +275,45 @@ async fn a_stream_that_is_full_of_what_was_handled_takes_the_next_message() {
             assert_eq!(desk.bodies().await, [] as [u64; 0], "nothing was lost");
         }
     }
+}
+
+/// As many messages as there is room for go into the stream, in their order.
+#[tokio::test]
+async fn a_stream_that_is_full_of_what_was_handled_takes_a_group_until_it_is_full() {
+    let Some(server) = Server::start() else { return };
+    let mut desk = Desk::new(&server.url()).await;
+    let queue = desk.queue;
+    let send = |sizes: &[usize]| {
+        let append = |bytes: &usize| {
+            let body = Arc::from(vec![7; *bytes]);
+            Change::Append(Append { queue, kind: "order".into(), body, accepted_at: SystemTime::now(), key: None })
+        };
+        sizes.iter().map(append).collect::<Vec<_>>()
+    };
+    configure(&server, &stream_name(queue), |config| config.max_bytes = 10_000).await;
+    desk.commit(send(&[9000])).await.expect("the server runs");
+    desk.commit(vec![handled(queue, 1)]).await.expect("the server runs");
+    let answers = desk.commit(send(&[3000, 4000, 5000, 3000])).await.expect("the server runs");
+    let stored = |number| Appended::Stored(Seq(number));
+    assert_eq!(answers, [stored(2), stored(3), Appended::Full, Appended::Full]);
+    desk.commit((2..=3).map(|number| handled(queue, number)).collect()).await.expect("the server runs");
+    // What was refused does not go behind a smaller message.
+    let answers = desk.commit(send(&[8000, 100])).await.expect("the server runs");
+    assert_eq!(answers, [Appended::Full, stored(4)]);
+}
+
+#[tokio::test]
+async fn a_stream_that_is_full_of_what_was_handled_takes_a_message_from_quarantine() {
+    let Some(server) = Server::start() else { return };
+    let mut desk = Desk::new(&server.url()).await;
+    let queue = desk.queue;
+    let id = MessageId { queue, seq: Seq(1) };
+    let confine = Change::Quarantine { id, fate: Fate::Failed, failures: Vec::new() };
+    desk.commit(vec![append(queue, 1, None), append(queue, 2, None)]).await.expect("the server runs");
+    desk.commit(vec![confine, handled(queue, 2)]).await.expect("the server runs");
+    configure(&server, &stream_name(queue), |config| config.max_messages = 1).await;
+    desk.commit(vec![Change::Retry(id)]).await.expect("nothing waits");
+    assert_eq!(desk.bodies().await, [1]);
 }
 
 /// What a store has replaced or deleted would come back, or nothing could be replaced, or the lease of one queue would end that of another.

@@ -48,7 +48,9 @@ pub trait MessageStore: Send + 'static {
     /// All queues.
     fn queues(&mut self) -> StoreFuture<'_, Result<Vec<QueueRow>, StoreError>>;
 
-    /// The queue of this name, if there is one. A store that can find it without reading all queues should do so.
+    /// The queue of this name, if there is one. A store that can find it without reading all queues should do so. The runtime asks before it
+    /// sends to a queue that no actor of this process owns, so a queue that must not accept messages is an error, as it is for
+    /// [`claim`](Self::claim).
     fn queue<'a>(&'a mut self, name: &'a str) -> StoreFuture<'a, Result<Option<QueueRow>, StoreError>> {
         Box::pin(async move { Ok(self.queues().await?.into_iter().find(|row| row.name == name)) })
     }

@@ -65,7 +65,8 @@ const ACCEPT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The server may have lost messages that it has acknowledged to this process: it came back with an older disk or without one, or somebody has
 /// deleted a stream or restored it from an older backup. Then the queue cannot be claimed
 /// ([`StoreErrorKind::Damaged`](crate::durable::StoreErrorKind::Damaged)) until the disk is restored or the process ends. A process that starts
-/// afterwards cannot know that.
+/// afterwards cannot know that. If only the names of the queues were lost, with `SV_<system>_STATE`, the store does not open while a queue has
+/// messages, and makes no queue whose stream is there and has had messages.
 ///
 /// If somebody deletes messages from a stream, or purges it, the store fails once with an error that says how many are missing, an event names
 /// the first thousand of those that were purged, and the queue goes on with the others. The numbers of queues are random, so that no
@@ -93,10 +94,10 @@ const ACCEPT_TIMEOUT: Duration = Duration::from_secs(5);
 /// server that is killed may forget where an empty stream was. The server counts it; [`Store::queues`](crate::durable::Store::queues) does not.
 ///
 /// You may limit the streams of queues, as long as `discard` stays `new`. If nothing waits and a limit leaves no room beside the last message,
-/// the store refuses the next message as `Full` once, and deletes the last one.
+/// the store deletes that message when the next one arrives.
 ///
 /// If a stream is configured so that it may lose messages, for example with a `max_age` or with another `retention`, its queue cannot be claimed
-/// until you have configured the stream anew. The store does not open if `SV_<system>_STATE` or `SV_<system>_QUARANTINE` may lose messages or has
+/// until you have configured the stream anew. An owner notices this when it next acknowledges messages or reads a page, and loses the queue. The store does not open if `SV_<system>_STATE` or `SV_<system>_QUARANTINE` may lose messages or has
 /// a `max_msg_size` less than the server's `max_payload`, if one of these two or `SV_<system>_LEASE` has a `max_msgs_per_subject` other than 1,
 /// or if a limit makes the last one lose leases.
 pub struct JetStreamStore {
@@ -286,10 +287,12 @@ impl MessageStore for JetStreamStore {
         Box::pin(async move {
             let open = self.opened()?;
             let owned: Vec<QueueId> = open.queues.keys().copied().collect();
+            let mut released = Ok(());
             for id in owned {
-                open.release(id).await?;
+                // The next owner of each other queue need not wait for the lease.
+                released = released.and(open.release(id).await);
             }
-            Ok(())
+            released
         })
     }
 }

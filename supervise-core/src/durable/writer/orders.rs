@@ -63,6 +63,9 @@ impl Writer {
             return Some(error);
         }
         let refused = |text| Some(StoreError::new(StoreErrorKind::Refused, text));
+        if to.is_empty() {
+            return refused(format!("the queue `{from}` cannot get an empty name"));
+        }
         if rows.iter().all(|row| row.name != from) {
             return refused(format!("there is no queue `{from}`"));
         }

@@ -166,13 +166,13 @@ impl Open {
 
     /// The last owner may have died between the two steps of a quarantine. Returns how many messages leave the queue.
     pub(super) async fn finish_quarantine(&mut self, id: QueueId) -> Result<u64> {
-        let confined = self.confined_subjects(&format!("quarantine.{}.*", id.0)).await?;
-        let numbers = confined.iter().filter_map(|subject| last_number(subject)).map(before_quarantine);
+        let places = self.places(id).await?;
+        let numbers: BTreeSet<u64> = places.iter().copied().map(before_quarantine).collect();
         let mut left = 0;
-        for number in numbers.collect::<BTreeSet<_>>() {
+        for number in numbers {
             let message = MessageId { queue: id, seq: Seq(number) };
             if let Some(waiting) = self.waiting(message).await?
-                && self.is_confined(message, &waiting).await?
+                && self.is_confined(message, &waiting, &places).await?
             {
                 self.remove(id, BTreeSet::from([number])).await?;
                 left += 1;

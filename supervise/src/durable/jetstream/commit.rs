@@ -19,8 +19,8 @@ use super::record::{self, Charge, Record};
 const ON_THEIR_WAY: usize = 1024;
 
 /// A message that was published, or that is never published.
-enum Sent {
-    Waits { ack: PublishAckFuture, queue: QueueId, content: u64, has_key: bool },
+enum Sent<'a> {
+    Waits { ack: PublishAckFuture, append: &'a Append, content: u64 },
     TooLarge,
 }
 
@@ -54,45 +54,71 @@ impl Open {
     }
 
     /// The server's answers to the messages that were published, in their order.
-    async fn settle(&mut self, answers: &mut Vec<Appended>, sent: &mut Vec<Sent>) -> Result<(), CommitError> {
-        let (mut elsewhere, mut full) = (BTreeMap::new(), BTreeSet::new());
+    async fn settle(&mut self, answers: &mut Vec<Appended>, sent: &mut Vec<Sent<'_>>) -> Result<(), CommitError> {
+        let mut full = BTreeMap::<QueueId, Vec<(usize, &Append)>>::new();
+        let mut stored = BTreeMap::new();
         for sent in sent.drain(..) {
-            let Sent::Waits { ack, queue, content, has_key } = sent else {
+            let Sent::Waits { ack, append, content } = sent else {
                 answers.push(Appended::TooLarge);
                 continue;
             };
-            answers.push(match ack.await {
-                Ok(ack) if has_key && ack.duplicate => Appended::Known,
-                Ok(ack) => {
-                    self.note_assigned(queue, ack.sequence, content).map_err(unknown)?;
-                    if self.queues.get(&queue).is_some_and(|queue| queue.owned.is_none()) {
-                        elsewhere.insert(queue, ack.sequence);
-                    }
-                    Appended::Stored(Seq(ack.sequence))
+            let answer = self.settle_one(ack, append, content).await?;
+            match answer {
+                Appended::Full => full.entry(append.queue).or_default().push((answers.len(), append)),
+                Appended::Stored(seq) => {
+                    stored.insert(append.queue, seq);
+                    // What was refused before it keeps its order, and is not sent again.
+                    full.remove(&append.queue);
                 }
-                Err(error) if is_full(&error) => {
-                    self.reserve.may_be_spent();
-                    full.insert(queue);
-                    Appended::Full
-                }
-                // Somebody has limited the size of this queue's messages.
-                Err(error) if is_one_of(&error, &[ErrorCode::STREAM_MESSAGE_EXCEEDS_MAXIMUM]) => {
-                    Appended::TooLarge
-                }
-                Err(error) => return Err(unknown(error)),
-            });
+                _ => {}
+            }
+            answers.push(answer);
         }
-        for (queue, last) in elsewhere {
-            self.notify(queue, last).await;
-        }
-        for queue in full {
+        for (queue, refused) in full {
             // If the server has just failed, the next request says so.
-            let _later = self.make_room(queue).await;
+            if !self.make_room(queue).await.unwrap_or_default() {
+                continue;
+            }
+            for (at, append) in refused {
+                let Sent::Waits { ack, append, content } = self.publish(append).await? else { break };
+                let answer = self.settle_one(ack, append, content).await?;
+                let Appended::Stored(seq) = answer else { break };
+                stored.insert(queue, seq);
+                answers[at] = answer;
+            }
+        }
+        for (queue, last) in stored {
+            if self.queues.get(&queue).is_some_and(|queue| queue.owned.is_none()) {
+                self.notify(queue, last.0).await;
+            }
         }
         Ok(())
     }
 
-    async fn publish(&self, append: &Append) -> Result<Sent, CommitError> {
+    /// The server's answer to a message that was published.
+    async fn settle_one(
+        &mut self,
+        ack: PublishAckFuture,
+        append: &Append,
+        content: u64,
+    ) -> Result<Appended, CommitError> {
+        Ok(match ack.await {
+            Ok(ack) if append.key.is_some() && ack.duplicate => Appended::Known,
+            Ok(ack) => {
+                self.note_assigned(append.queue, ack.sequence, content).map_err(unknown)?;
+                Appended::Stored(Seq(ack.sequence))
+            }
+            Err(error) if is_full(&error) => {
+                self.reserve.may_be_spent();
+                Appended::Full
+            }
+            // Somebody has limited the size of this queue's messages.
+            Err(error) if is_one_of(&error, &[ErrorCode::STREAM_MESSAGE_EXCEEDS_MAXIMUM]) => Appended::TooLarge,
+            Err(error) => return Err(unknown(error)),
+        })
+    }
+
+    async fn publish<'a>(&self, append: &'a Append) -> Result<Sent<'a>, CommitError> {
         let payload = record::encode_append(append);
         let mut message = PublishMessage::build();
         let mut size = payload.len();
@@ -107,7 +133,7 @@ impl Open {
         let subject = self.subject(&format!("q.{}", append.queue.0));
         let content = content_of(&payload);
         match self.context.send_publish(subject, message.payload(payload)).await {
-            Ok(ack) => Ok(Sent::Waits { ack, queue: append.queue, content, has_key: append.key.is_some() }),
+            Ok(ack) => Ok(Sent::Waits { ack, append, content }),
             Err(error) if error.kind() == PublishErrorKind::MaxPayloadExceeded => Ok(Sent::TooLarge),
             Err(error) => Err(unknown(error)),
         }

@@ -77,7 +77,7 @@ impl Open {
             async move { delete(&stream, number).await }
         };
         few_at_once(numbers.into_iter().map(delete)).await?;
-        Ok(())
+        self.check_still_fit(id, &state)
     }
 
     /// Notes that the last message of a stream was handled. Returns `false` if it may be deleted.
@@ -112,15 +112,17 @@ impl Open {
         Ok(())
     }
 
-    /// If the only message of a stream was handled and stays there, deletes it, because the stream has no room for another one.
-    pub(super) async fn make_room(&mut self, id: QueueId) -> Result<()> {
+    /// If the only message of a stream was handled and stays there, deletes it, because the stream has no room for another one. Returns whether
+    /// there is more room now.
+    pub(super) async fn make_room(&mut self, id: QueueId) -> Result<bool> {
         self.read_kept(id).await?;
         let state = self.stream_state(id).await?;
         let kept = self.kept_in(id, &state).await?;
-        if let (1, Some(number), Some(queue)) = (state.messages, kept, self.queues.get(&id)) {
-            delete(&queue.stream, number).await?;
-        }
-        Ok(())
+        let (1, Some(number), Some(queue)) = (state.messages, kept, self.queues.get(&id)) else {
+            return Ok(false);
+        };
+        delete(&queue.stream, number).await?;
+        Ok(true)
     }
 
     /// Which message of a stream was handled and stays there. A record of an earlier stream says nothing about this one.

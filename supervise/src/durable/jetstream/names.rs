@@ -5,8 +5,6 @@ use std::hash::{DefaultHasher, Hasher};
 use std::time::{Instant, SystemTime};
 
 use async_nats::datetime::DateTime;
-use async_nats::jetstream::ErrorCode;
-use async_nats::jetstream::context::GetStreamErrorKind;
 use async_nats::jetstream::stream::{self, Stream};
 use bytes::Bytes;
 use supervise_core::durable::lease::Sighting;
@@ -15,7 +13,7 @@ use supervise_core::durable::{QueueId, QueueRow, Seq, StoreError, StoreErrorKind
 use super::claim::{of_begun, of_owner};
 use super::handled::{Kept, Waiting, of_handled};
 use super::lease::Lease;
-use super::open::{Open, open_stream};
+use super::open::{Open, is_gone, open_stream};
 use super::read::{found, last_messages, last_number, subjects};
 use super::record::{self, Charge};
 use super::shared::{Joined, of_shared};
@@ -235,24 +233,47 @@ impl Open {
         stream_name(&self.system, id)
     }
 
-    /// The state of a queue's stream.
+    /// The state of a queue's stream. If the server does not have the first message that it counts, this makes it count from the next one.
+    ///
+    /// When messages have left a queue before their turn, and nats-server 2.9.10 is killed before the next one arrives, it may count some of them
+    /// again although it has deleted them. If one of them becomes the first of its stream, the server does not find those behind it any more.
     pub(super) async fn stream_state(&self, id: QueueId) -> Result<Looked> {
+        let (stream, mut looked) = self.look(id).await?;
+        while looked.messages > 0
+            && nanos(looked.first_timestamp) == 0
+            && found(&stream, Seq(looked.first_sequence)).await?.is_none()
+        {
+            // This deletes no message that the server has.
+            stream.purge().sequence(looked.first_sequence + 1).await.map_err(broken)?;
+            let (_, now) = self.look(id).await?;
+            let is_better = now.first_sequence > looked.first_sequence;
+            looked = now;
+            if !is_better {
+                break;
+            }
+        }
+        Ok(looked)
+    }
+
+    async fn look(&self, id: QueueId) -> Result<(Stream, Looked)> {
         let name = self.stream_name(id);
         match self.context.get_stream(&name).await {
-            Ok(stream) => Ok(Looked::at(stream.cached_info(), &self.subject(&format!("q.{}", id.0)))),
-            Err(error) => match error.kind() {
-                GetStreamErrorKind::JetStream(error) if error.error_code() == ErrorCode::STREAM_NOT_FOUND => {
-                    let text = format!(
-                        "the stream {name} is gone, with all messages that it had: restore it, or discard its queue"
-                    );
-                    Err(StoreError::new(StoreErrorKind::Damaged, text))
-                }
-                _ => Err(broken(error)),
-            },
+            Ok(stream) => {
+                let looked = Looked::at(stream.cached_info(), &self.subject(&format!("q.{}", id.0)));
+                Ok((stream, looked))
+            }
+            Err(error) if is_gone(&error) => {
+                let text = format!(
+                    "the stream {name} is gone, with all messages that it had: restore it, or discard its queue"
+                );
+                Err(StoreError::new(StoreErrorKind::Damaged, text))
+            }
+            Err(error) => Err(broken(error)),
         }
     }
 
-    async fn make_stream(&self, id: QueueId) -> Result<()> {
+    /// Makes the stream of a new queue, unless there is one. Returns whether the stream has ever had messages.
+    async fn make_stream(&self, id: QueueId) -> Result<bool> {
         let config = stream::Config {
             name: self.stream_name(id),
             subjects: vec![self.subject(&format!("q.{}", id.0))],
@@ -261,8 +282,8 @@ impl Open {
             num_replicas: self.settings.replicas,
             ..stream::Config::default()
         };
-        open_stream(&self.context, config).await?;
-        Ok(())
+        let stream = open_stream(&self.context, config).await?;
+        Ok(stream.cached_info().state.last_sequence > 0)
     }
 
     pub(super) fn by_name(&self, name: &str) -> Option<QueueId> {
@@ -278,6 +299,12 @@ impl Open {
 
     /// The queue of this name. It is created if there is none.
     pub(super) async fn queue_named(&mut self, name: &str) -> Result<QueueId> {
+        if name.is_empty() {
+            // The record of a discarded queue has an empty name.
+            let text =
+                "the message store on NATS cannot have a queue whose name is empty: name it with `Props::queue`";
+            return Err(StoreError::new(StoreErrorKind::Refused, text));
+        }
         self.check_known(name).await?;
         if let Some(id) = self.still_named(name).await? {
             return Ok(id);
@@ -287,12 +314,42 @@ impl Open {
             if let Some(id) = self.by_name(name) {
                 return Ok(id);
             }
-            let next = QueueId(highest.map_or(self.base, |highest| highest + 1));
-            self.make_stream(next).await?;
+            let next = self.next_number(highest)?;
+            if self.make_stream(next).await? {
+                self.check_unnamed(next).await?;
+            }
             // The first node that takes the number makes the queue.
             let text = Bytes::copy_from_slice(name.as_bytes());
             self.put_after(&format!("state.queue.{}", next.0), text, 0).await?;
         }
+    }
+
+    /// The number of a new queue.
+    fn next_number(&self, highest: Option<u32>) -> Result<QueueId> {
+        let next = highest.map_or(Some(self.base), |highest| highest.checked_add(1));
+        next.map(QueueId).ok_or_else(|| {
+            let text = format!(
+                "the system {} can have no new queue, because the stream SV_{}_STATE has the name of a queue with the highest number: delete the message of the subject {}",
+                self.system,
+                self.system,
+                self.subject(&format!("state.queue.{}", u32::MAX))
+            );
+            StoreError::new(StoreErrorKind::Refused, text)
+        })
+    }
+
+    /// The stream of a new queue has had messages. The error if nobody knows the name of their queue.
+    async fn check_unnamed(&self, id: QueueId) -> Result<()> {
+        if self.last(&self.state, &format!("state.queue.{}", id.0)).await?.is_some() {
+            // Another process was faster.
+            return Ok(());
+        }
+        let name = self.stream_name(id);
+        let text = format!(
+            "the stream {name} has had messages, and the stream SV_{}_STATE does not know the name of their queue: restore the newest SV_{}_STATE, or delete {name} to go on without them",
+            self.system, self.system
+        );
+        Err(StoreError::new(StoreErrorKind::Damaged, text))
     }
 
     /// The error if the server no longer knows a queue of this name.
@@ -300,11 +357,21 @@ impl Open {
         let known: Vec<QueueId> =
             self.known.iter().filter(|(_, known)| known.name == name).map(|(id, _)| *id).collect();
         for id in known {
-            if self.last(&self.state, &format!("state.queue.{}", id.0)).await?.is_none() {
+            let Some((now, _)) = self.last(&self.state, &format!("state.queue.{}", id.0)).await? else {
                 let text = format!(
                     "the server has lost the queue {name}, with all messages that it had: restore its disk, or end this process to go on without them"
                 );
                 return Err(StoreError::new(StoreErrorKind::Damaged, text));
+            };
+            // Somebody has discarded the queue, or renamed it. Or the server's disk is an older one, and another queue has got the number.
+            if !now.is_empty() && now != name.as_bytes() {
+                self.read_names().await?;
+                match self.stream_state(id).await {
+                    Ok(state) => self.check_complete(id, &state).await?,
+                    // The claim of the queue that has the number says so.
+                    Err(error) if error.kind == StoreErrorKind::Damaged => {}
+                    Err(error) => return Err(error),
+                }
             }
         }
         Ok(())
@@ -314,13 +381,13 @@ impl Open {
     pub(super) fn note_assigned(&mut self, id: QueueId, seq: u64, content: u64) -> Result<()> {
         let Some(queue) = self.queues.get(&id) else { return Ok(()) };
         let known = self.known.entry(id).or_default();
-        known.name.clone_from(&queue.name);
         if seq <= known.last {
             return Err(broken(format!(
                 "the server's disk is older than what it has acknowledged: it assigns the number {seq} in the queue {} again",
                 known.name
             )));
         }
+        known.name.clone_from(&queue.name);
         known.last = seq;
         known.sent.get_or_insert((seq, content));
         Ok(())
@@ -333,21 +400,27 @@ impl Open {
         Err(StoreError::new(StoreErrorKind::Refused, text))
     }
 
+    /// The same for a process that has the queue already. The store is opened again, and the claim says why the queue cannot be used.
+    pub(super) fn check_still_fit(&self, id: QueueId, state: &Looked) -> Result<()> {
+        self.check_fit(id, state).map_err(|error| broken(error.text))
+    }
+
     /// The error if a queue has fewer messages than the server has acknowledged.
     pub(super) async fn check_complete(&mut self, id: QueueId, state: &Looked) -> Result<()> {
         self.check_same(id, state).await?;
         let Some(queue) = self.queues.get(&id) else { return Ok(()) };
         let known = self.known.entry(id).or_default();
-        known.name.clone_from(&queue.name);
         if state.last_sequence < known.last {
             let text = format!(
                 "the server has an older disk: the queue {} had the messages {} to {}, which it has lost. Restore its disk, or end this process to go on without them",
-                queue.name,
+                known.name,
                 state.last_sequence + 1,
                 known.last
             );
             return Err(StoreError::new(StoreErrorKind::Damaged, text));
         }
+        // If the queue has lost messages, it keeps the name that it had.
+        known.name.clone_from(&queue.name);
         known.last = state.last_sequence;
         known.looked = state.last_sequence;
         known.sight = state.sight();
@@ -393,6 +466,7 @@ impl Open {
     /// The error if somebody has deleted messages of a queue that this process owns.
     pub(super) async fn check_untouched(&mut self, id: QueueId) -> Result<()> {
         let state = self.stream_state(id).await?;
+        self.check_still_fit(id, &state)?;
         self.check_complete(id, &state).await?;
         let now = self.waiting_in(id, &state).await?;
         let Some(owned) = self.queues.get_mut(&id).and_then(|queue| queue.owned.as_mut()) else { return Ok(()) };
@@ -417,9 +491,16 @@ impl Open {
     }
 
     pub(super) async fn rename(&mut self, from: &str, to: &str) -> Result<()> {
+        // Another process may have made a queue of this name since the runtime has looked.
+        self.read_names().await?;
         let (Some(from), taken) = (self.by_name(from), self.by_name(to)) else { return Ok(()) };
+        // A queue whose name is empty is a discarded one.
+        if to.is_empty() {
+            return Ok(());
+        }
         if let Some(taken) = taken {
-            let is_used = self.row(taken).await?.is_some_and(|row| row.waiting > 0 || row.quarantined > 0);
+            let is_used = |row: QueueRow| row.waiting > 0 || row.quarantined > 0 || row.owner.is_some();
+            let is_used = self.row(taken).await?.is_some_and(is_used);
             if taken == from || is_used {
                 return Ok(());
             }
@@ -451,15 +532,17 @@ impl Open {
         Ok(())
     }
 
+    /// Whoever asks for one queue sends to it, so this fails as the claim of the queue does.
     pub(super) async fn row_named(&mut self, name: &str) -> Result<Option<QueueRow>> {
         let known = self.still_named(name).await?;
         if known.is_none() {
             self.read_names().await?;
         }
-        match known.or_else(|| self.by_name(name)) {
-            Some(id) => self.row(id).await,
-            None => Ok(None),
-        }
+        let Some(id) = known.or_else(|| self.by_name(name)) else { return Ok(None) };
+        let state = self.stream_state(id).await?;
+        self.check_fit(id, &state)?;
+        self.check_complete(id, &state).await?;
+        self.row(id).await
     }
 
     async fn row(&mut self, id: QueueId) -> Result<Option<QueueRow>> {

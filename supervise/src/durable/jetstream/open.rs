@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_nats::jetstream::context::{CreateStreamError, CreateStreamErrorKind, PublishErrorKind};
+use async_nats::jetstream::context::{
+    CreateStreamError, CreateStreamErrorKind, GetStreamError, GetStreamErrorKind, PublishErrorKind,
+};
 use async_nats::jetstream::message::PublishMessage;
 use async_nats::jetstream::publish::PublishAck;
 use async_nats::jetstream::stream::{self, LastRawMessageErrorKind, StorageType, Stream};
@@ -79,7 +81,15 @@ impl Open {
             num_replicas: store.replicas,
             ..stream::Config::default()
         };
-        let state = open_stream(&context, config("STATE", Duration::ZERO)).await?;
+        let names = config("STATE", Duration::ZERO);
+        // A stream that is made here would be in the way of one that somebody restores.
+        if is_missing(&context, &names.name).await?
+            && let Some(queue) = queue_with_messages(&context, &system).await
+            && is_missing(&context, &names.name).await?
+        {
+            return Err(names_are_lost(&system, &queue));
+        }
+        let state = open_stream(&context, names).await?;
         let quarantine = open_stream(&context, config("QUARANTINE", Duration::ZERO)).await?;
         let lease = open_stream(&context, config("LEASE", store.lease)).await?;
         let most = client.server_info().max_payload;
@@ -139,6 +149,12 @@ impl Open {
             if let Some((payload, _)) = self.last(&self.state, "state.base").await? {
                 let text = String::from_utf8_lossy(&payload);
                 return text.parse().map_err(|_| broken(format!("the first queue has the number {text}")));
+            }
+            // Queues are made after the first number was noted, so another node may just have done both.
+            if let Some(name) = queue_with_messages(&self.context, &self.system).await
+                && self.last(&self.state, "state.base").await?.is_none()
+            {
+                return Err(names_are_lost(&self.system, &name));
             }
             // The first number is in the first quarter of all numbers.
             let number = super::random() % (1 << 30) + 1;
@@ -236,6 +252,40 @@ fn unfit_for_records(config: &stream::Config, most: usize) -> Option<&'static st
         ),
     ];
     if is_lease { first_of(reasons) } else { unfit(config).or_else(|| first_of(reasons)) }
+}
+
+/// The error if a stream that belongs to a queue has messages, and nobody knows the name of the queue.
+fn names_are_lost(system: &str, stream: &str) -> StoreError {
+    let text = format!(
+        "the stream {stream} has messages, and the stream SV_{system}_STATE has no names of queues: restore the newest SV_{system}_STATE, or delete {stream} to go on without them"
+    );
+    StoreError::new(StoreErrorKind::Damaged, text)
+}
+
+async fn is_missing(context: &Context, stream: &str) -> Result<bool> {
+    match context.get_stream(stream).await {
+        Ok(_) => Ok(false),
+        Err(error) if is_gone(&error) => Ok(true),
+        Err(error) => Err(broken(error)),
+    }
+}
+
+/// Whether the server has no such stream.
+pub(super) fn is_gone(error: &GetStreamError) -> bool {
+    matches!(error.kind(), GetStreamErrorKind::JetStream(error) if error.error_code() == ErrorCode::STREAM_NOT_FOUND)
+}
+
+/// The name of a stream that belongs to a queue of the system and has messages. `None` also if this user may not list streams.
+async fn queue_with_messages(context: &Context, system: &str) -> Option<String> {
+    let prefix = format!("SV_{system}_Q");
+    let mut streams = context.streams();
+    while let Some(Ok(info)) = streams.next().await {
+        let number = info.config.name.strip_prefix(&prefix).and_then(|number| number.parse::<u32>().ok());
+        if number.is_some() && info.state.messages > 0 {
+            return Some(info.config.name);
+        }
+    }
+    None
 }
 
 /// Opens a stream, which is created if there is none.

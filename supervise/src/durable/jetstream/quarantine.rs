@@ -1,11 +1,12 @@
 //! Messages in quarantine.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::time::SystemTime;
 
 use async_nats::jetstream::message::PublishMessage;
-use supervise_core::durable::{Fate, MessageId, Quarantined, Room, Seq, StoreError, StoreErrorKind, Stored};
+use supervise_core::durable::{
+    Fate, MessageId, Quarantined, QueueId, Room, Seq, StoreError, StoreErrorKind, Stored,
+};
 
 use super::names::content_of;
 use super::open::Open;
@@ -14,6 +15,10 @@ use super::{Result, record};
 
 /// A message whose place in quarantine another one has goes to the number that is greater by this. No stream assigns such numbers.
 const ELSEWHERE: u64 = 1 << 48;
+
+fn is_same(one: &Stored, other: &Stored) -> bool {
+    (&one.kind, one.accepted_at, &one.body) == (&other.kind, other.accepted_at, &other.body)
+}
 
 /// The number that a message in quarantine had in its queue.
 pub(super) fn before_quarantine(number: u64) -> u64 {
@@ -27,29 +32,37 @@ impl Open {
         {
             let message = Stored { failures, ..message };
             let payload = record::encode_confined(&message, fate, SystemTime::now());
-            let (place, _) = self.place(id, &message).await?;
+            let place = self.place(id, &message).await?;
             self.put(&of_quarantine(place), payload).await?;
             self.remove(id.queue, BTreeSet::from([id.seq.0])).await?;
         }
         Ok(())
     }
 
-    /// The place of a message in quarantine, and whether the message is there. If somebody has made its stream anew, or restored an older one,
-    /// an earlier message with the same number may be in quarantine.
-    async fn place(&self, mut id: MessageId, message: &Stored) -> Result<(MessageId, bool)> {
-        let content = |of: &Stored| (of.kind.clone(), of.accepted_at, Arc::clone(&of.body));
-        while let Some(there) = self.confined(id).await? {
-            if content(&there) == content(message) {
-                return Ok((id, true));
-            }
+    /// The place of a message in quarantine. If somebody has made its stream anew, or restored an older one, an earlier message with the same
+    /// number may be in quarantine.
+    async fn place(&self, mut id: MessageId, message: &Stored) -> Result<MessageId> {
+        while self.confined(id).await?.is_some_and(|there| !is_same(&there, message)) {
             id.seq.0 += ELSEWHERE;
         }
-        Ok((id, false))
+        Ok(id)
     }
 
-    /// Whether a message that waits is in quarantine too.
-    pub(super) async fn is_confined(&self, id: MessageId, message: &Stored) -> Result<bool> {
-        Ok(self.place(id, message).await?.1)
+    /// The places in quarantine that have messages of a queue.
+    pub(super) async fn places(&self, queue: QueueId) -> Result<Vec<u64>> {
+        let subjects = self.confined_subjects(&format!("quarantine.{}.*", queue.0)).await?;
+        Ok(subjects.iter().filter_map(|subject| last_number(subject)).collect())
+    }
+
+    /// Whether a message that waits is in quarantine too, in one of these places. Somebody may have discarded another message that had its number.
+    pub(super) async fn is_confined(&self, id: MessageId, message: &Stored, places: &[u64]) -> Result<bool> {
+        for place in places.iter().filter(|place| before_quarantine(**place) == id.seq.0) {
+            let there = self.confined(MessageId { seq: Seq(*place), ..id }).await?;
+            if there.is_some_and(|there| is_same(&there, message)) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     async fn confined(&self, id: MessageId) -> Result<Option<Stored>> {
@@ -62,7 +75,15 @@ impl Open {
         let payload = record::encode(&message.kind, message.accepted_at, &message.body);
         let content = content_of(&payload);
         let message = PublishMessage::build().payload(payload).message_id(format!("retry-{id}"));
-        let Some(ack) = self.publish_record(&format!("q.{}", id.queue.0), message).await? else { return Ok(()) };
+        let subject = format!("q.{}", id.queue.0);
+        let ack = match self.publish_record(&subject, message.clone()).await {
+            // Perhaps the stream is full of what was handled.
+            Err(error) if error.kind == StoreErrorKind::Refused && self.make_room(id.queue).await? => {
+                self.publish_record(&subject, message).await?
+            }
+            ack => ack?,
+        };
+        let Some(ack) = ack else { return Ok(()) };
         if !ack.duplicate {
             self.note_assigned(id.queue, ack.sequence, content)?;
         }
@@ -80,8 +101,7 @@ impl Open {
             let text = format!("the message store on NATS: there is no queue {name}");
             return Err(StoreError::new(StoreErrorKind::Refused, text));
         };
-        let subjects = self.confined_subjects(&format!("quarantine.{}.*", queue.0)).await?;
-        let numbers: BTreeSet<u64> = subjects.iter().filter_map(|subject| last_number(subject)).collect();
+        let numbers: BTreeSet<u64> = self.places(queue).await?.into_iter().collect();
         let (mut page, mut bytes) = (Vec::new(), 0_usize);
         for number in numbers.range(after.0.saturating_add(1)..) {
             if page.len() >= room.messages {

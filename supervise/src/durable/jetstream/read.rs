@@ -19,6 +19,9 @@ const BATCH: (usize, usize) = (8, 256);
 /// How long the server may take to send the next message.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// After how long without a message the server is asked what it still has.
+const GLANCE: Duration = Duration::from_millis(250);
+
 impl Open {
     pub(super) async fn page(&mut self, id: QueueId, after: Seq, room: Room) -> Result<Vec<Stored>> {
         let owns = self.owns(id).await?;
@@ -84,7 +87,8 @@ pub(super) async fn found<I>(stream: &Stream<I>, seq: Seq) -> Result<Option<Stre
     }
 }
 
-/// Reads messages of a stream until `take` has enough, about `most`: subject, number and payload of each.
+/// Reads messages of a stream until `take` has enough, about `most`: subject, number and payload of each. Fails if some of them were lost on their
+/// way, because the server does not send a message twice.
 pub(super) async fn read<I>(
     stream: &Stream<I>,
     which: pull::Config,
@@ -100,33 +104,43 @@ pub(super) async fn read<I>(
     let mut consumer = stream.create_consumer(config).await.map_err(broken)?;
     let mut left = consumer.cached_info().num_pending;
     let mut size = BATCH.0.min(most.max(1));
+    let mut received = 0;
     'batches: while left > 0 {
         let mut batch = consumer.fetch().max_messages(size).messages().await.map_err(broken)?;
         size = (size * 2).min(BATCH.1);
         let mut is_empty = true;
+        let mut waited = Duration::ZERO;
         loop {
-            let Ok(next) = timeout(PATIENCE, batch.next()).await else {
-                is_empty = true;
-                break;
-            };
-            let Some(message) = next else { break };
-            let message = message.map_err(broken)?;
-            let info = message.info().map_err(broken)?;
-            left = info.pending;
-            is_empty = false;
-            let seq = info.stream_sequence;
-            if !take(message.subject.to_string(), seq, message.payload.clone()) {
-                break 'batches;
+            let next = timeout(GLANCE, batch.next()).await;
+            if let Ok(Some(message)) = next {
+                let message = message.map_err(broken)?;
+                let info = message.info().map_err(broken)?;
+                received += 1;
+                if info.consumer_sequence != received {
+                    return Err(broken("a message was lost on its way from the server"));
+                }
+                (is_empty, waited, left) = (false, Duration::ZERO, info.pending);
+                let seq = info.stream_sequence;
+                if !take(message.subject.to_string(), seq, message.payload.clone()) {
+                    break 'batches;
+                }
+                continue;
             }
-        }
-        if is_empty && left > 0 {
-            // Somebody has deleted what was left, or the server is slow. After nats-server 2.9.10 was killed, it may count messages that it
-            // has deleted, and wait for them for ever.
-            let now = consumer.info().await.map_err(broken)?.num_pending;
-            if now >= left {
+            let has_ended = next.is_ok();
+            if has_ended && !is_empty {
+                break;
+            }
+            // Somebody has deleted what was left, or the server is slow. nats-server 2.9.10 may also count messages that it has deleted, and wait
+            // for them for ever.
+            let now = consumer.info().await.map_err(broken)?;
+            if now.delivered.consumer_sequence == received && now.num_pending < left {
+                left = now.num_pending;
+                break;
+            }
+            waited += GLANCE;
+            if has_ended || waited >= PATIENCE {
                 return Err(broken("the message store on NATS has sent less than it has"));
             }
-            left = now;
         }
     }
     // If that fails, the consumer ends by itself when it gets no request for a while.

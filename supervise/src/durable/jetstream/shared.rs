@@ -217,6 +217,7 @@ impl Open {
                 return Err(self.not_ours(id));
             }
             let state = self.stream_state(id).await?;
+            self.check_still_fit(id, &state)?;
             self.check_complete(id, &state).await?;
             let Shared { mut shares, revision } = self.shared(id).await?;
             if !shares.members().contains_key(&me) {
@@ -347,6 +348,8 @@ impl Open {
             async move { raw(&stream, seq).await.map(|payload| (seq, payload)) }
         };
         let found: BTreeMap<_, _> = few_at_once(given.iter().copied().map(read)).await?.into_iter().collect();
+        let may_be_confined = found.keys().any(|seq| shares.crashes(*seq) > 0);
+        let places = if may_be_confined { self.places(id).await? } else { Vec::new() };
         let mut messages = Vec::new();
         for (seq, payload) in found {
             if seq < next {
@@ -366,6 +369,7 @@ impl Open {
                             .is_confined(
                                 MessageId { queue: id, seq },
                                 &record::decode(seq.0, &payload, Charge::default()),
+                                &places,
                             )
                             .await? =>
                 {
