@@ -15,6 +15,11 @@ impl ActorSystem {
     /// Waits until an actor has ended, or returns at once if it has already ended. A restart does not count.
     /// `post_stop` has run by then, but the actor's name may still be taken. [`ActorRef::end_reason`] says why it ended.
     ///
+    /// The end of an actor of another node can be [`HowEnded::Unreachable`]: that node was given up, and the actor may live on. It is never
+    /// [`HowEnded::TooManyWatches`]. While the limit of watches between the two nodes keeps this one out, the future tries again, at
+    /// most a second later
+    /// (rule [26.4](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-26.4)).
+    ///
     /// # Cancel safety
     ///
     /// Dropping the future ends the watch.
@@ -26,11 +31,10 @@ impl ActorSystem {
     fn watch_from_outside(&self, subject: &AnyActorRef) -> impl Future<Output = HowEnded> + Send + use<> {
         let (tell, told) = oneshot::channel();
         let mut tell = Some(tell);
-        let watcher =
-            self.spawn_system(Props::new(move || Guardian::Watcher { tell: tell.take() })).map(|watcher| {
-                watcher.to_any().command(|protocol, effects| protocol.watch(subject, WatchKind::Notify, effects));
-                StopOnDrop(watcher)
-            });
+        let watcher = self.spawn_system(Props::new(move || Guardian::watcher(tell.take()))).map(|watcher| {
+            watcher.to_any().command(|protocol, effects| protocol.watch(subject, WatchKind::Notify, effects));
+            StopOnDrop(watcher)
+        });
         let system = self.clone();
         async move {
             let Ok(_watch) = watcher else {
@@ -45,11 +49,13 @@ impl ActorSystem {
         }
     }
 
-    /// Requests the stop of an actor and waits until it has ended. As with [`ended`](Self::ended), its name may still be taken.
+    /// Requests the stop of an actor and waits until it has ended. As with [`ended`](Self::ended), its name may still be taken, and
+    /// [`HowEnded::Unreachable`] says that the actor's node was given up and the actor may live on.
     ///
     /// # Errors
     ///
-    /// If the actor has not ended within that time. It is not aborted, and still stops.
+    /// If the actor is not known to have ended within that time. It is not aborted, and still stops. An actor of another node may
+    /// have ended, if its end could not be watched because of the limit of watches between the two nodes.
     ///
     /// # Cancel safety
     ///
@@ -59,11 +65,13 @@ impl ActorSystem {
     }
 
     /// Lets an actor handle the messages that wait, makes it refuse further messages ([`ActorRef::stop_when_drained`]), and
-    /// waits until it has ended. As with [`ended`](Self::ended), its name may still be taken.
+    /// waits until it has ended. As with [`ended`](Self::ended), its name may still be taken, and [`HowEnded::Unreachable`] says
+    /// that the actor's node was given up and the actor may live on.
     ///
     /// # Errors
     ///
-    /// If the actor has not ended within that time. It still handles the messages that wait, and then stops.
+    /// If the actor is not known to have ended within that time, as with [`graceful_stop`](Self::graceful_stop). It still handles
+    /// the messages that wait, and then stops.
     ///
     /// # Cancel safety
     ///
