@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use supervise::remote::memory::{Faults, Network};
-use supervise::{Context, EndReason, HowEnded, NotStopped, Phase, Reply, actor, supervise};
+use supervise::{ActorSystem, Context, EndReason, HowEnded, NotStopped, Phase, Reply, actor, supervise};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinSet;
 
@@ -452,4 +452,43 @@ async fn rem_58_a_shutdown_task_for_an_actor_that_cannot_be_watched_is_not_over_
     full.waiters.abort_all();
     full.stopped.actor_ref().stop();
     soon(run).await.unwrap().unwrap();
+}
+
+/// The code that waits may outlive its own system, and the actor lives on.
+#[tokio::test(start_paused = true)]
+async fn rem_64_when_the_waiting_system_ends_an_actor_of_another_node_is_not_said_to_be_gone() {
+    let (here, there) = two(&Network::new(64)).await;
+    let echo = there.echo("echo", &here).await;
+    let own = soon(there.node.find::<Echo>(there.path("echo"))).await.unwrap();
+    let waits = {
+        let (system, echo) = (here.system.clone(), echo.clone());
+        tokio::spawn(async move { system.ended(&echo).await })
+    };
+    settle().await;
+    soon(here.system.terminate()).await;
+    assert_eq!(soon(waits).await.unwrap(), HowEnded::Unreachable);
+    assert_eq!(soon(here.system.ended(&echo)).await, HowEnded::Unreachable);
+    let stopped = here.system.graceful_stop(&echo, Duration::from_secs(1)).await;
+    assert_eq!(stopped, Ok(HowEnded::Unreachable));
+    assert!(!own.actor_ref().has_ended());
+}
+
+/// The same for an actor of another system of this process.
+#[tokio::test(start_paused = true)]
+async fn rem_64_when_the_waiting_system_ends_the_end_of_another_systems_actor_is_still_awaited() {
+    let (one, other) = (ActorSystem::new("one"), ActorSystem::new("other"));
+    let echo = other.spawn("echo", Echo::default).unwrap();
+    let waits = {
+        let (one, echo) = (one.clone(), echo.clone());
+        tokio::spawn(async move { one.ended(&echo).await })
+    };
+    settle().await;
+    soon(one.terminate()).await;
+    settle().await;
+    assert!(!waits.is_finished(), "it lives");
+    let within = Duration::from_secs(1);
+    assert!(tokio::time::timeout(within, one.ended(&echo)).await.is_err(), "it lives");
+    echo.actor_ref().stop();
+    assert_eq!(soon(waits).await.unwrap(), HowEnded::Graceful);
+    assert_eq!(one.graceful_stop(&echo, within).await, Ok(HowEnded::AlreadyGone));
 }
