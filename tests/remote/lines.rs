@@ -82,3 +82,26 @@ async fn a_node_of_another_mesh_is_in_the_log_at_most_ten_times_a_minute() {
     assert!(warnings.len() <= 20, "ten in each minute");
     drop((here, there));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_node_that_comes_and_goes_all_the_time_is_in_the_log_at_most_ten_times_a_minute() {
+    let network = Network::new(1);
+    let log = Log::open();
+    let here = Place::new(&network, "here").await;
+    let began = tokio::time::Instant::now();
+    for _ in 0..100 {
+        let there = Place::new(&network, "there").await;
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        network.kill("there:1");
+        soon(there.system.terminate()).await;
+    }
+    let minutes = began.elapsed().as_secs() / 60 + 1;
+    let about = |level| {
+        let lines = lines(&log, level).into_iter();
+        lines.filter(|line| line.contains("there@there:1")).count() as u64
+    };
+    let (ups, downs) = (about(Level::INFO), about(Level::WARN));
+    assert!((10..=10 * minutes + minutes).contains(&ups), "{ups} in {minutes} min");
+    assert!((10..=10 * minutes + minutes).contains(&downs), "{downs} in {minutes} min");
+    drop(here);
+}

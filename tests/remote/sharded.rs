@@ -3,6 +3,7 @@
 //! Rules 28.1, 28.2, 28.3, 28.4, 28.5 and 28.6. The names `shr_..` are cases of this file.
 
 mod attacked;
+mod failing;
 mod fixture;
 mod hostile;
 

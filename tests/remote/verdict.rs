@@ -205,3 +205,47 @@ async fn rem_44_the_end_of_the_own_system_resolves_asks_and_tells_peers() {
     let far = soon(there.node.find::<Echo>(there.path("echo"))).await.unwrap();
     assert_eq!(soon(far.waiting()).await.unwrap(), 0, "the asker is gone");
 }
+
+/// The shortest patience that a node takes.
+#[tokio::test(start_paused = true)]
+async fn rem_62_the_shortest_patience_does_not_end_an_association_without_a_fault() {
+    let network = Network::new(62);
+    let hasty = |builder: supervise::remote::NodeBuilder| builder.patience(Duration::ZERO);
+    let (here, there) = (Place::with(&network, "here", hasty).await, Place::with(&network, "there", hasty).await);
+    let mut events = here.system.events().subscribe();
+    let echo = there.echo("echo", &here).await;
+    tokio::time::sleep(Duration::from_secs(20)).await;
+    assert_eq!(soon(echo.echo("same".to_owned())).await.unwrap(), "same");
+    let all: Vec<_> = std::iter::from_fn(|| events.try_recv()).collect();
+    assert!(!all.iter().any(|event| matches!(event, Event::NodeDown { .. })), "{all:?}");
+}
+
+/// A ref to an actor of a third node reaches a node that can no longer reach the third one, and does not know it yet, or knows it.
+#[tokio::test(start_paused = true)]
+async fn rem_63_a_ref_to_a_third_node_behind_a_partition_leaves_no_ask_without_an_answer() {
+    for seconds in [0, 1, 5, 9, 11, 30] {
+        let network = Network::new(63);
+        let (one, two) = two(&network).await;
+        let third = Place::new(&network, "third").await;
+        settle().await;
+        let (relay, far) = (two.echo("relay", &one).await, third.echo("far", &one).await);
+        let (told, _heard) = listener(&one, "told");
+        soon(relay.take(told.clone())).await.unwrap();
+        network.partition("there:1", "third:1");
+        tokio::time::sleep(Duration::from_secs(seconds)).await;
+        let asked = soon(relay.pass_on(far.clone())).await;
+        assert!(asked.is_err(), "after {seconds} s: {asked:?}");
+        assert_eq!(soon(far.echo("here".to_owned())).await.unwrap(), "here", "the first node still reaches it");
+        assert_eq!(two.node.asks_under_way(), 0, "after {seconds} s");
+        network.heal();
+        tokio::time::sleep(Duration::from_secs(30)).await;
+        let relay = one.system.spawn("new-relay", Echo::default).unwrap();
+        soon(relay.take(told)).await.unwrap();
+        let relay = soon(two.node.find::<Echo>(one.path("new-relay"))).await.unwrap();
+        let far = soon(two.node.find::<Echo>(third.path("far"))).await.unwrap();
+        assert!(
+            !soon(relay.pass_on(far)).await.unwrap(),
+            "the third node takes a ref to the first one's listener"
+        );
+    }
+}

@@ -7,11 +7,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use supervise::remote::memory::{Faults, Network};
-use supervise::{Context, EndReason, HowEnded, Reply, actor, supervise};
+use supervise::{ActorSystem, Context, EndReason, HowEnded, NotStopped, Phase, Reply, actor, supervise};
 use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::task::JoinSet;
 
 use crate::fixture::{
-    Bound, BoundRef, Echo, Heard, Listener, ListenerRef, Place, drain, guard, listener, settle, soon, two,
+    Bound, BoundRef, Echo, EchoRef, Heard, Listener, ListenerRef, Place, drain, guard, listener, settle, soon, two,
 };
 
 fn gone(name: &str, how: HowEnded) -> Heard {
@@ -360,4 +361,134 @@ async fn rem_33_a_watch_right_after_the_greeting_is_not_lost() {
         let [Heard::Gone(_, how)] = &told[..] else { panic!("{told:?}") };
         assert!(matches!(how, HowEnded::Graceful | HowEnded::AlreadyGone), "{how:?}");
     }
+}
+
+/// A node that has as many watches under way as one of two limits allows, all of them of one actor.
+struct Full {
+    here: Place,
+    there: Place,
+    waiters: JoinSet<HowEnded>,
+    stopped: EchoRef,
+}
+
+/// How many watches the nodes of `Full` allow.
+const FULL: usize = 4;
+
+impl Full {
+    async fn new(network: &Network, [mine, theirs]: [usize; 2]) -> Self {
+        let here = Place::with(network, "here", |builder| builder.limit(mine)).await;
+        let there = Place::with(network, "there", |builder| builder.limit(theirs)).await;
+        let (watched, stopped) = (there.echo("watched", &here).await, there.echo("stopped", &here).await);
+        let mut waiters = JoinSet::new();
+        for _ in 0..FULL {
+            let (system, watched) = (here.system.clone(), watched.clone());
+            waiters.spawn(async move { system.ended(&watched).await });
+        }
+        settle().await;
+        Self { here, there, waiters, stopped }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn rem_58_who_waits_for_an_end_that_cannot_be_watched_is_not_told_that_it_has_happened() {
+    for limits in [[FULL, 100], [100, FULL]] {
+        let mut full = Full::new(&Network::new(58), limits).await;
+        let (system, stopped) = (full.here.system.clone(), full.stopped.clone());
+        let mut ended = std::pin::pin!(async { system.ended(&stopped).await });
+        let waits = tokio::time::timeout(Duration::from_secs(600), ended.as_mut()).await;
+        assert!(waits.is_err(), "limits {limits:?}: it lives, and is said to have ended: {waits:?}");
+        full.waiters.abort_all();
+        settle().await;
+        full.stopped.actor_ref().stop();
+        assert_eq!(soon(ended).await, HowEnded::Graceful, "limits {limits:?}: now it is watched");
+        drop(full.there);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn rem_58_a_graceful_stop_without_a_watch_is_ok_only_when_the_actor_has_ended() {
+    for limits in [[FULL, 100], [100, FULL]] {
+        let mut full = Full::new(&Network::new(58), limits).await;
+        let own = soon(full.there.node.find::<Echo>(full.there.path("stopped"))).await.unwrap();
+        full.stopped.sleep(30).tell().unwrap();
+        settle().await;
+        let within = Duration::from_secs(1);
+        let stopped = full.here.system.graceful_stop(&full.stopped, within).await;
+        assert_eq!(stopped, Err(NotStopped { actor: full.stopped.actor_ref().path(), within }));
+        assert!(!own.actor_ref().has_ended(), "limits {limits:?}: it still sleeps");
+        let drained = full.here.system.graceful_drain(&full.stopped, within).await;
+        assert_eq!(drained, Err(NotStopped { actor: full.stopped.actor_ref().path(), within }));
+        full.waiters.abort_all();
+        let stopped = full.here.system.graceful_stop(&full.stopped, Duration::from_secs(60)).await;
+        assert!(matches!(stopped, Ok(HowEnded::Graceful | HowEnded::Aborted)), "limits {limits:?}: {stopped:?}");
+        assert!(own.actor_ref().has_ended());
+    }
+}
+
+/// Each refusal is answered, so a node with many watches to refuse can go on for as long as it lives.
+#[tokio::test(start_paused = true)]
+async fn rem_58_refused_watches_that_are_tried_again_and_again_do_not_end_the_association() {
+    let full = Full::new(&Network::new(58), [1000, FULL]).await;
+    let mut waiters = JoinSet::new();
+    for _ in 0..100 {
+        let (system, stopped) = (full.here.system.clone(), full.stopped.clone());
+        waiters.spawn(async move { system.ended(&stopped).await });
+    }
+    tokio::time::sleep(Duration::from_secs(900)).await;
+    assert_eq!(soon(full.stopped.echo("yes".to_owned())).await.unwrap(), "yes", "the refs are those of before");
+    assert!(waiters.try_join_next().is_none(), "they wait");
+    drop(full);
+}
+
+/// A task of the coordinated shutdown waits in the same way.
+#[tokio::test(start_paused = true)]
+async fn rem_58_a_shutdown_task_for_an_actor_that_cannot_be_watched_is_not_over_while_the_actor_lives() {
+    let mut full = Full::new(&Network::new(58), [FULL, 100]).await;
+    let shutdown = full.here.system.coordinated_shutdown();
+    let _task = shutdown.add_actor_termination(Phase::SERVICE_STOP, "stopped", &full.stopped).unwrap();
+    let run = tokio::spawn(async move { shutdown.run("test").await });
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert!(!full.stopped.actor_ref().has_ended() && !run.is_finished(), "the phase waits");
+    full.waiters.abort_all();
+    full.stopped.actor_ref().stop();
+    soon(run).await.unwrap().unwrap();
+}
+
+/// The code that waits may outlive its own system, and the actor lives on.
+#[tokio::test(start_paused = true)]
+async fn rem_64_when_the_waiting_system_ends_an_actor_of_another_node_is_not_said_to_be_gone() {
+    let (here, there) = two(&Network::new(64)).await;
+    let echo = there.echo("echo", &here).await;
+    let own = soon(there.node.find::<Echo>(there.path("echo"))).await.unwrap();
+    let waits = {
+        let (system, echo) = (here.system.clone(), echo.clone());
+        tokio::spawn(async move { system.ended(&echo).await })
+    };
+    settle().await;
+    soon(here.system.terminate()).await;
+    assert_eq!(soon(waits).await.unwrap(), HowEnded::Unreachable);
+    assert_eq!(soon(here.system.ended(&echo)).await, HowEnded::Unreachable);
+    let stopped = here.system.graceful_stop(&echo, Duration::from_secs(1)).await;
+    assert_eq!(stopped, Ok(HowEnded::Unreachable));
+    assert!(!own.actor_ref().has_ended());
+}
+
+/// The same for an actor of another system of this process.
+#[tokio::test(start_paused = true)]
+async fn rem_64_when_the_waiting_system_ends_the_end_of_another_systems_actor_is_still_awaited() {
+    let (one, other) = (ActorSystem::new("one"), ActorSystem::new("other"));
+    let echo = other.spawn("echo", Echo::default).unwrap();
+    let waits = {
+        let (one, echo) = (one.clone(), echo.clone());
+        tokio::spawn(async move { one.ended(&echo).await })
+    };
+    settle().await;
+    soon(one.terminate()).await;
+    settle().await;
+    assert!(!waits.is_finished(), "it lives");
+    let within = Duration::from_secs(1);
+    assert!(tokio::time::timeout(within, one.ended(&echo)).await.is_err(), "it lives");
+    echo.actor_ref().stop();
+    assert_eq!(soon(waits).await.unwrap(), HowEnded::Graceful);
+    assert_eq!(one.graceful_stop(&echo, within).await, Ok(HowEnded::AlreadyGone));
 }

@@ -134,7 +134,7 @@ impl Association {
         self.up().map_or(0, |up| {
             let asks = up.asks.len() + up.answering.len();
             let full = up.holding.len() + up.untold.len() + up.paused.len();
-            up.queue.len() + asks + up.watching.len() + up.watched.len() + full
+            up.queue.len() + asks + up.watching.len() + up.watched.len() + up.refused.len() + full
         })
     }
 

@@ -8,7 +8,6 @@ use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
-use std::time::Duration;
 
 use super::ShardKey;
 use super::gate::{Enter, GateMessage};
@@ -23,10 +22,6 @@ use crate::mailbox::MailboxKind;
 use crate::observe::DeadLetterReason;
 use crate::pattern::{Sealed, StandIn, StandInRef, pass_on};
 use crate::remote::RemoteActor;
-use crate::supervision::HowEnded;
-
-/// If a keeper could not be watched, how long a route waits before it tries again.
-const AGAIN: Duration = Duration::from_millis(50);
 
 /// Takes the messages for the actor of one key, and passes them on to the key's home.
 pub(super) struct Route<K: ShardKey, A: RemoteActor> {
@@ -99,10 +94,7 @@ pub(super) async fn release<K: ShardKey, A: RemoteActor>(region: &Region<K, A>, 
     if !other.is_settled() && Keeper::release(&other.keeper, key.clone()).await.is_err() {
         // The other node has not confirmed that it let the key go. Once its keeper has ended, it has let all keys
         // go.
-        while region.system.ended(&other.keeper).await == HowEnded::TooManyWatches {
-            // The keeper lives, but too many watches were under way. There may be room for this one later.
-            tokio::time::sleep(AGAIN).await;
-        }
+        region.system.ended(&other.keeper).await;
     }
 }
 

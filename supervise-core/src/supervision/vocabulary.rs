@@ -39,8 +39,9 @@ pub enum HowEnded {
     Unreachable,
     /// It has not ended: it lives on another node, and as many watches as the
     /// [`limit`](https://docs.rs/supervise-actors/latest/supervise/remote/struct.NodeBuilder.html#method.limit) allows are under way between the
-    /// two nodes, so it is not watched (feature `remote`,
-    /// rule [26.4](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-26.4)).
+    /// two nodes, so it is not watched. Only an actor that watches is told this:
+    /// [`ended`](https://docs.rs/supervise-actors/latest/supervise/struct.ActorSystem.html#method.ended) waits until it can watch (feature
+    /// `remote`, rule [26.4](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-26.4)).
     TooManyWatches,
 }
 

@@ -29,6 +29,12 @@ impl<A: Actor> Context<A> {
     ///
     /// If this actor already watches it by [`watch_with`](Self::watch_with) or [`death_pact`](Self::death_pact);
     /// [`unwatch`](Self::unwatch) it first.
+    ///
+    /// # Remote actors
+    ///
+    /// The handler also runs if the actor's node was given up, or if the limit of watches between the two nodes is reached and the actor is
+    /// not watched: [`Terminated::how`](crate::Terminated::how) tells these apart from an end
+    /// (rule [26.4](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-26.4)).
     pub fn watch<R: WatchableBy<A>>(&mut self, subject: &R) {
         self.watch_only_as(&subject.actor_ref().to_any(), WatchKind::Notify);
     }
@@ -39,6 +45,11 @@ impl<A: Actor> Context<A> {
     ///
     /// If this actor already watches it by [`watch`](Self::watch) or [`watch_with`](Self::watch_with);
     /// [`unwatch`](Self::unwatch) it first.
+    ///
+    /// # Remote actors
+    ///
+    /// This actor also fails if the other one's node was given up, or if the limit of watches between the two nodes is reached: it cannot
+    /// learn of the end any more.
     pub fn death_pact<R: TypedRef>(&mut self, subject: &R) {
         self.watch_only_as(&subject.actor_ref().to_any(), WatchKind::DeathPact);
     }
@@ -50,6 +61,11 @@ impl<A: Actor> Context<A> {
     /// # Errors
     ///
     /// If this instance already watches the actor; `unwatch` it first.
+    ///
+    /// # Remote actors
+    ///
+    /// This actor also gets the message if the other one's node was given up, or if the limit of watches between the two nodes is reached. The
+    /// message does not say which, so use [`watch`](Self::watch) if that matters.
     pub fn watch_with<R: TypedRef, By>(
         &mut self,
         subject: &R,

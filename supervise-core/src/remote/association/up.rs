@@ -41,8 +41,8 @@ pub(super) struct Up {
     pub(super) watching: BTreeSet<(Id, Id)>,
     /// Watched actors here, and their watchers at the peer.
     pub(super) watched: BTreeSet<(Id, Id)>,
-    /// How many watches of the peer were beyond the limit.
-    pub(super) refused: usize,
+    /// Watches of the peer that were beyond the limit, until the peer takes them back. It does so when it reads the refusal.
+    pub(super) refused: BTreeSet<(Id, Id)>,
     /// Actors here with full mailboxes, and the bytes of the frames that wait for each of them.
     pub(super) holding: BTreeMap<Id, u64>,
     /// The bytes of all those frames.
@@ -83,7 +83,7 @@ impl Up {
             answering: BTreeSet::new(),
             watching: BTreeSet::new(),
             watched: BTreeSet::new(),
-            refused: 0,
+            refused: BTreeSet::new(),
             holding: BTreeMap::new(),
             held: 0,
             untold: BTreeSet::new(),
@@ -303,23 +303,24 @@ impl Up {
                 if self.watched.len() < settings.watches || self.watched.contains(&(subject, watcher)) {
                     return Ok(self.watched.insert((subject, watcher)));
                 }
-                if self.version < REFUSES_WATCHES || self.refused >= settings.most_refused() {
+                self.refused.insert((subject, watcher));
+                if self.version < REFUSES_WATCHES || self.refused.len() > settings.most_refused() {
                     return Err(Why::Broke);
                 }
-                self.refused += 1;
                 self.put(Frame::NotWatched { subject, watcher });
                 Ok(false)
             }
-            Frame::Unwatch { subject, watcher } => Ok(self.watched.remove(&(*subject, *watcher))),
+            Frame::Unwatch { subject, watcher } => {
+                self.refused.remove(&(*subject, *watcher));
+                Ok(self.watched.remove(&(*subject, *watcher)))
+            }
             Frame::Ended { subject, watcher, .. } => Ok(self.watching.remove(&(*subject, *watcher))),
             Frame::NotWatched { subject, watcher } => {
                 let (subject, watcher) = (*subject, *watcher);
-                let waits = self.watching.remove(&(subject, watcher));
-                if waits {
-                    // The refusal may be that of an earlier watch, and the peer may have room for a later one.
-                    self.put(Frame::Unwatch { subject, watcher });
-                }
-                Ok(waits)
+                // The refusal may be that of an earlier watch, and the peer may have room for a later one. The peer also counts what it
+                // has refused until this side takes it back.
+                self.put(Frame::Unwatch { subject, watcher });
+                Ok(self.watching.remove(&(subject, watcher)))
             }
         }
     }

@@ -64,8 +64,9 @@ impl Settings {
         self.asks.saturating_add(self.unread())
     }
 
-    /// How many watches of a peer are refused before the peer is given up. This side refuses no watch of a peer that respects
-    /// `watches`; one with a higher limit may have sent a window of them before it learns that this side has a lower one.
+    /// How many refused watches of a peer, which it has not taken back, end the association. This side refuses no watch of a peer that
+    /// respects `watches`; one with a higher limit may have sent a window of them before it learns that this side has a lower one.
+    /// A peer that goes on after it has read the refusals may do so for as long as it takes back what was refused.
     pub(super) fn most_refused(&self) -> usize {
         self.watches.saturating_add(self.unread())
     }

@@ -51,6 +51,9 @@ pub(super) struct Limits {
     pub(super) find: Duration,
 }
 
+/// A node looks at the clock every 10 ms at most, so its signs of life come no more often. The network and the program need time too.
+const LEAST_PATIENCE: Duration = Duration::from_millis(100);
+
 /// A year: longer times could exceed what a clock can show.
 const MOST_PATIENCE: Duration = Duration::from_secs(365 * 24 * 3600);
 
@@ -89,14 +92,13 @@ impl NodeBuilder {
         self
     }
 
-    /// Sets how long a peer may be silent before it is given up, between a millisecond and a year. The default is 10 seconds. While Zenoh
+    /// Sets how long a peer may be silent before it is given up, between 100 milliseconds and a year. The default is 10 seconds. While Zenoh
     /// closes the connection of a peer that has stopped reading, for up to 5 seconds, other peers get nothing: with less patience they may give
     /// this node up in the meantime.
     pub fn patience(mut self, patience: Duration) -> Self {
-        let patience = patience.clamp(Duration::from_millis(1), MOST_PATIENCE);
+        let patience = patience.clamp(LEAST_PATIENCE, MOST_PATIENCE);
         self.limits.association.patience = patience;
-        let beat = self.limits.association.heartbeat.min(patience / 4).max(Duration::from_millis(1));
-        self.limits.association.heartbeat = beat;
+        self.limits.association.heartbeat = Settings::DEFAULT.heartbeat.min(patience / 4);
         self
     }
 
