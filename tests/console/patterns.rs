@@ -295,3 +295,64 @@ async fn con_13_keyed_children_that_fail_in_turn_are_in_restart_loops(system: &T
     let text = words(&watch);
     assert!(!text.contains("Restart loop") && text.contains("Nothing known needs attention"), "{text}");
 }
+
+/// A branch whose actor a backoff supervisor replaces is not down, however the actor was ended. Rule 22.3.
+#[supervise::test]
+async fn con_15_what_a_backoff_supervisor_replaces_later_is_not_down(system: &TestSystem) {
+    system.allow_failures();
+    system.allow_dead_letters();
+    let delays = || Backoff::exponential(Duration::from_secs(40), Duration::from_secs(400));
+    let mut watch = Console::of(system).by_hand();
+    // The desk fails with the failure of its clerk.
+    let desk = BackoffSupervisor::on_failure("desk", || Desk, delays()).props();
+    let desk = system.spawn_with("office", desk).unwrap();
+    for wait in [41, 81, 1] {
+        desk.seat().await.unwrap().stamp().tell().unwrap();
+        for _ in 0..wait {
+            look(system, &mut watch, 1).await;
+            assert!(!watch.text().contains("Branch down"), "it waits for its next child\n{}", watch.text());
+        }
+    }
+    let text = words(&watch);
+    let says = "Restart loop: /user/office/desk Desk Failed 3 times within";
+    assert!(text.contains(says) && text.contains("The next try comes in 2 min 40 s"), "{text}");
+    // At the limit, the supervisor itself is down.
+    let clerk = BackoffSupervisor::on_stop("clerk", || Clerk, delays()).max_retries(1).props();
+    let clerk = system.spawn_with("bank", clerk).unwrap();
+    clerk.stamp().tell().unwrap();
+    clerk.stamp().tell().unwrap();
+    look(system, &mut watch, 1).await;
+    assert!(system.find("/user/bank/clerk").is_none(), "it waits\n{}", watch.text());
+    assert!(!watch.text().contains("Branch down"), "it waits for its next child\n{}", watch.text());
+    look(system, &mut watch, 45).await;
+    clerk.stamp().tell().unwrap();
+    clerk.stamp().tell().unwrap();
+    look(system, &mut watch, 1).await;
+    assert!(words(&watch).contains("Branch down: /user/bank BackoffSupervisor<Clerk>"), "{}", watch.text());
+}
+
+/// Nobody takes the place of an actor whose backoff supervisor was stopped during the delay. Rules 22.3 and 22.10.
+#[supervise::test]
+async fn con_13_a_loop_is_over_when_its_backoff_supervisor_is_stopped_during_a_long_delay(system: &TestSystem) {
+    system.allow_failures();
+    system.allow_dead_letters();
+    let log = Log::open();
+    let over = || log.all().into_iter().filter(|line| line.text.contains("no longer in a restart loop")).count();
+    let delays = || Backoff::exponential(Duration::from_secs(4), Duration::from_secs(86_400)).manual_reset();
+    let open = || system.spawn_with("office", BackoffSupervisor::on_failure("clerk", || Clerk, delays()).props());
+    let mut watch = Console::of(system).by_hand();
+    let clerk = open().unwrap();
+    for wait in [5, 9, 17, 33, 65, 129, 257, 513, 1] {
+        clerk.stamp().tell().unwrap();
+        look(system, &mut watch, wait).await;
+    }
+    assert!(words(&watch).contains("The next try comes in 17 min"), "{}", watch.text());
+    clerk.actor_ref().stop();
+    look(system, &mut watch, 5).await;
+    assert!(watch.text().contains("All is well"), "{}", watch.text());
+    assert_eq!(over(), 1, "the supervisor does not wait any longer");
+    // What takes its place later has not failed before.
+    open().unwrap().stamp().tell().unwrap();
+    look(system, &mut watch, 2).await;
+    assert!(!watch.text().contains("Restart loop"), "{}", watch.text());
+}

@@ -262,7 +262,7 @@ impl TestSystem {
     }
 
     fn started(settings: ActorSystemBuilder, #[cfg(feature = "durable")] control: stored::Control) -> Self {
-        let system = match settings.event_capacity(1 << 16).start() {
+        let system = match settings.at_least_event_capacity(1 << 16).start() {
             Ok(system) => system,
             Err(error) => panic!("{error}"),
         };
@@ -531,7 +531,12 @@ impl TestSystem {
 impl Log {
     fn read(&mut self) {
         while let Some(event) = self.events.try_recv() {
-            assert!(!matches!(event, Event::Missed(_)), "more events than a test can hold");
+            if let Event::Missed(missed) = event {
+                panic!(
+                    "{missed} more events than the test keeps: take some in between, with an expectation or `take_all`, or use \
+                     `run_with` and a greater `event_capacity`"
+                );
+            }
             if let Event::Stopped { actor, how } = &event {
                 self.ends.insert(actor.clone(), *how);
             }

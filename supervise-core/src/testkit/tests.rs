@@ -314,3 +314,26 @@ fn an_actor_is_found_by_its_path_and_type() {
         assert!(said.starts_with(&place) && said.ends_with(parts), "{said}");
     }
 }
+
+/// Dead letters, more than a test keeps by default.
+async fn lose_many(system: &TestSystem) {
+    system.allow_dead_letters();
+    let actor: ActorRef<Busy> = system.spawn("busy", || Busy).unwrap();
+    actor.stop();
+    system.expect_terminated(&actor).await;
+    for _ in 0..70_000 {
+        assert!(actor.tell(Way::Not).is_err());
+    }
+}
+
+/// The panic says what to do.
+#[test]
+fn a_test_that_misses_events_says_how_to_keep_more() {
+    let said = complaint(PATIENT, lose_many);
+    assert!(said.contains("more events than the test keeps: ") && said.contains("`event_capacity`"), "{said}");
+    run_with(ActorSystem::builder("test").event_capacity(1 << 17), async |system| {
+        lose_many(system).await;
+        let lost = system.take_all(|event| matches!(event, Event::DeadLetter(_))).await;
+        assert_eq!(lost.len(), 70_000);
+    });
+}

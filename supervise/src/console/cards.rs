@@ -73,7 +73,12 @@ impl Kind {
         }
     }
 
-    /// The name in the JSON.
+    /// Where the documentation says what to do about it. The address fits into a line of the text.
+    pub(super) fn advice(self) -> String {
+        format!("https://docs.rs/supervise-actors/latest/supervise/docs/console/#{}", self.word())
+    }
+
+    /// The name in the JSON, and the anchor of the advice.
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Deadlock => "deadlock",
@@ -382,5 +387,25 @@ fn since(kind: Kind, known: &Known<'_>) -> Option<Time> {
         Kind::RestartLoop => failing.map(Failing::looping),
         Kind::NearLimit => failing.map(Failing::near_since),
         Kind::Deadlock | Kind::BranchDown | Kind::MessagesLost | Kind::ShortOfThreads => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::text::COLUMNS;
+    use super::*;
+
+    #[test]
+    fn the_documentation_has_advice_on_each_kind_of_card() {
+        let others = [Kind::BranchDown, Kind::ShortOfThreads, Kind::MessagesLost];
+        let kinds: HashSet<Kind> = Kind::OF_ACTORS.into_iter().chain(others).collect();
+        assert_eq!(kinds.len(), Kind::NearLimit as usize + 1);
+        for kind in kinds {
+            let advice = kind.advice();
+            assert!(advice.len() + 2 <= COLUMNS, "{advice}");
+            let anchor = advice.split_once('#').map(|(_, anchor)| format!("<a id=\"{anchor}\"></a>"));
+            let table = include_str!("../../docs/console.md");
+            assert!(anchor.is_some_and(|anchor| table.matches(&anchor).count() == 1), "{advice}");
+        }
     }
 }

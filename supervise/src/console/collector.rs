@@ -181,7 +181,7 @@ impl Collector {
                 self.failures.note(decision, now);
             }
             Happening::GaveUp(given_up) => self.history.gave_up(given_up, now),
-            Happening::Delayed(replacement) => self.history.places.delay(&replacement, now),
+            Happening::Delayed(replacement) => self.history.delayed(&replacement, now),
             Happening::Lost(loss) => self.history.lost(loss, now),
             Happening::Intervened(intervened) => self.history.intervened(intervened, now),
             Happening::Missed(missed) => self.history.miss(missed, now),

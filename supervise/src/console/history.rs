@@ -8,7 +8,7 @@ use supervise_core::{DeadLetterReason, During, Outcome};
 
 use super::pace::push_last;
 use super::places::Places;
-use super::sight::{Decision, GivenUp, Intervened, Loss, Time};
+use super::sight::{Decision, GivenUp, Intervened, Loss, Replacement, Time};
 
 /// How far back the history goes.
 pub(super) const KEPT: Duration = Duration::from_secs(15 * 60);
@@ -402,6 +402,12 @@ impl History {
         let is_repaired =
             |fall: &Fall| fall.is_vacant() && find(fall.down()).is_some_and(|key| key != fall.last_key);
         self.falls.retain(|fall| !is_repaired(fall));
+    }
+
+    /// A branch whose actor is replaced after a delay is not down.
+    pub(super) fn delayed(&mut self, replacement: &Replacement, now: Time) {
+        self.falls.retain(|fall| !(fall.is_vacant() && fall.down() == replacement.child));
+        self.places.delay(replacement, now);
     }
 
     /// Whether more branches may be down than are known: whether the others were repaired, nobody has looked.

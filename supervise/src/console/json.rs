@@ -237,6 +237,7 @@ fn card(out: &mut Writer, card: &Card) {
     out.open('{');
     out.texts("kind", card.kind.word());
     out.texts("title", card.title());
+    out.texts("advice", card.kind.advice());
     out.numbers("actors", card.actors);
     if card.at_least {
         out.numbers("at_least", true);

@@ -46,6 +46,11 @@ impl Place {
         now > self.pace.calm_after(self.pace.restarted())
     }
 
+    /// Whether another actor takes the place after a delay.
+    fn waits(&self, now: Time) -> bool {
+        self.pace.restarted() > now
+    }
+
     fn note(&mut self, decision: Decision, now: Time) {
         if self.is_calm(now) {
             *self = Self::of(decision, self.stays, now);
@@ -100,9 +105,10 @@ pub(super) struct Places {
     forgot: Option<Time>,
 }
 
-/// The supervisors of loops, the actors for which places wait, and whether each of them runs, as a look finds them.
+/// The supervisors of places that are in a loop or wait, the actors for which places wait, and whether each of them runs, as a look finds
+/// them. `None`: it is not there.
 #[derive(Debug, Default)]
-pub(super) struct Sought(HashMap<String, bool>);
+pub(super) struct Sought(HashMap<String, Option<bool>>);
 
 impl Sought {
     /// `runs`: whether the actor runs, and all above it.
@@ -110,12 +116,16 @@ impl Sought {
         if !self.0.is_empty()
             && let Some(known) = self.0.get_mut(path)
         {
-            *known = runs;
+            *known = Some(runs);
         }
     }
 
     fn runs(&self, path: &str) -> bool {
-        self.0.get(path).is_some_and(|&runs| runs)
+        self.0.get(path).is_some_and(|&runs| runs == Some(true))
+    }
+
+    fn lacks(&self, path: &str) -> bool {
+        self.0.get(path).is_some_and(Option::is_none)
     }
 }
 
@@ -168,14 +178,17 @@ impl Places {
 
     /// What a look has to find.
     pub(super) fn sought(&self, now: Time) -> Sought {
-        let supervisors = self.loops(now).map(|place| &place.decision.supervisor);
-        let awaited =
-            self.of.iter().filter(|place| place.pace.restarted() > now).map(|place| &place.decision.child);
-        Sought(supervisors.chain(awaited).map(|path| (path.clone(), false)).collect())
+        let is_sought = |place: &&Place| place.pace.is_loop(now) || place.waits(now);
+        let supervisors = self.of.iter().filter(is_sought).map(|place| &place.decision.supervisor);
+        let awaited = self.of.iter().filter(|place| place.waits(now)).map(|place| &place.decision.child);
+        Sought(supervisors.chain(awaited).map(|path| (path.clone(), None)).collect())
     }
 
-    /// Notes what a look has found: an actor that has taken its place early.
+    /// Notes what a look has found: an actor that has taken its place early. If the supervisor that was to replace an actor has ended, nobody
+    /// waits any longer.
     pub(super) fn found(&mut self, sought: &Sought, now: Time) {
+        self.of
+            .retain(|place| place.last >= now || !place.waits(now) || !sought.lacks(&place.decision.supervisor));
         // If the last one failed during the look, the look may have found it before.
         for place in self.of.iter_mut().filter(|place| place.last < now && sought.runs(&place.decision.child)) {
             place.pace.runs(now);

@@ -38,6 +38,7 @@ pub(super) fn text(system: &str, view: &View, age: Duration) -> String {
         out.blank();
         out.fill("", "", &format!("And {} more.", count(view.more_cards)));
     }
+    advice(&mut out, &view.cards);
     if !view.mentioned.is_empty() {
         out.blank();
         let title = "In one message for long, with an empty mailbox. The stuck actors may be waiting for these:";
@@ -113,6 +114,19 @@ fn failures(out: &mut Lines, title: &str, view: &View, failures: &[(Time, Decisi
         let (when, end) = (when(view, *at), outcome(decision.outcome));
         let line = format!("{when} {who} failed{during}{text}; {end}{rule} of {}{used}", decision.supervisor);
         out.fill("  ", "      ", &line);
+    }
+}
+
+/// Where to read what to do about these cards.
+fn advice<'a>(out: &mut Lines, cards: impl IntoIterator<Item = &'a Card>) {
+    let mut kinds: Vec<Kind> = cards.into_iter().map(|card| card.kind).collect();
+    kinds.dedup();
+    if !kinds.is_empty() {
+        out.blank();
+        out.fill("", "", "What to do:");
+    }
+    for kind in kinds {
+        out.fill("  ", "", &kind.advice());
     }
 }
 

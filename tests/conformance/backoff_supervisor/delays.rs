@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use supervise::pattern::BackoffSupervisor;
 use supervise::testkit::TestSystem;
-use supervise::{Backoff, Event};
+use supervise::{Backoff, Event, Intervention};
 use tokio::time::Instant;
 
 use super::{Bang, Child, MAX, MIN, Seen, boom, child, count, delays, making, on_failure, on_stop, start};
@@ -51,6 +51,56 @@ async fn a_delay_after_a_failure_is_an_event(system: &TestSystem) {
     supervisor.finish().tell().unwrap();
     probe.expect(Seen::Made).await;
     assert_eq!(told().await, []);
+}
+
+/// Whatever happens during a delay, it is one event, and there is no other. Rules 13.4 to 13.7.
+#[supervise::test]
+async fn each_delay_is_one_event(system: &TestSystem) {
+    system.allow_failures();
+    let probe = system.probe();
+    let told = async || {
+        let told = system.take_all(|event| matches!(event, Event::ReplacementDelayed { .. })).await;
+        let told = told.into_iter().map(|event| match event {
+            Event::ReplacementDelayed { delay, attempt, .. } => (delay, attempt),
+            other => panic!("{other:?}"),
+        });
+        told.collect::<Vec<_>>()
+    };
+    let by_hand = delays().manual_reset();
+    let options = BackoffSupervisor::on_failure("c1", making(&probe), by_hand).max_retries(3);
+    let supervisor = start(system, options, &probe).await;
+    // A reset by hand holds for the next delay.
+    boom(system, &supervisor).await;
+    supervisor.actor_ref().reset();
+    probe.expect(Seen::Made).await;
+    boom(system, &supervisor).await;
+    assert_eq!(told().await, [(MIN, 1), (MIN, 1)]);
+    // A restart ends the delay, and the supervisor counts from 0.
+    let restart = Intervention::Restart;
+    system.intervene(&supervisor.actor_ref().to_any(), 0, restart, "night shift").unwrap();
+    probe.expect(Seen::Made).await;
+    system.advance(MAX).await;
+    assert_eq!(told().await, []);
+    // The supervisor gives up without a delay.
+    for _ in 0..3 {
+        boom(system, &supervisor).await;
+        probe.expect(Seen::Made).await;
+    }
+    boom(system, &supervisor).await;
+    system.expect_terminated(&supervisor).await;
+    assert_eq!(told().await, [(MIN, 1), (MIN * 2, 2), (MIN * 4, 3)]);
+    // A stop during the delay ends it.
+    let supervisor = start(system, on_failure(&probe), &probe).await;
+    boom(system, &supervisor).await;
+    supervisor.actor_ref().stop();
+    system.expect_terminated(&supervisor).await;
+    system.advance(MAX).await;
+    assert_eq!(told().await, [(MIN, 1)]);
+    // A child that cannot start.
+    let broken = BackoffSupervisor::on_stop("c1", || Err::<Child, Bang>(Bang::Boom), delays()).max_retries(2);
+    let supervisor = system.spawn_with("supervisor", broken.props()).unwrap();
+    system.expect_terminated(&supervisor).await;
+    assert_eq!(told().await, [(MIN, 1), (MIN * 2, 2)]);
 }
 
 /// Rule 13.5.

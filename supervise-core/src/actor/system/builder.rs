@@ -107,6 +107,11 @@ impl ActorSystemBuilder {
         self
     }
 
+    pub(crate) fn at_least_event_capacity(self, events: usize) -> Self {
+        let events = self.event_capacity.max(events);
+        self.event_capacity(events)
+    }
+
     /// Sets how long asks of this system's actors wait for the reply, unless the actor or the asker sets a limit. By default,
     /// they wait without limit. Rule [19.6](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-19.6).
     #[must_use]

@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use supervise_core::NodeState;
 
-use super::super::cards::{Kind, Moment, at_limit, used};
+use super::super::cards::{Card, Kind, Moment, at_limit, used};
 use super::super::collector::View;
 use super::super::detail::{Above, Detail, Policy, Waiting};
 use super::super::past::fallen;
 use super::super::rows::Row;
 use super::super::sight::Time;
 use super::super::words::{Count, Span, count, short_type, so_many};
-use super::{ENDED, FAILURES, LAST, Lines, failures, seen, since_and_why, system_at};
+use super::{ENDED, FAILURES, LAST, Lines, advice, failures, seen, since_and_why, system_at};
 
 /// How many rules of a table are shown.
 const RULES: usize = 40;
@@ -61,11 +61,13 @@ fn cards(out: &mut Lines, view: &View, path: &str) {
     let own = view.cards.iter().filter(|card| card.path == path && card.kind != Kind::BranchDown);
     let is_its = |down: &str| down == path || down.rsplit_once('/').is_some_and(|(above, _)| above == path);
     let falls = view.falls.iter().rev().filter(|fall| fall.is_harm() && is_its(fall.down())).take(FAILURES);
-    for card in own.cloned().chain(falls.map(fallen)) {
+    let cards: Vec<Card> = own.cloned().chain(falls.map(fallen)).collect();
+    for card in &cards {
         let whom = if card.path == path { String::new() } else { format!(", {}", card.path) };
         out.fill("    ", "    ", &format!("{}{whom}: {}", card.title(), card.tell(view.now)));
-        since_and_why(out, view, &card);
+        since_and_why(out, view, card);
     }
+    advice(out, &cards);
 }
 
 /// What else is known of an actor that runs.
