@@ -16,6 +16,9 @@ use super::{Result, record};
 /// A message whose place in quarantine another one has goes to the number that is greater by this. No stream assigns such numbers.
 const ELSEWHERE: u64 = 1 << 48;
 
+/// How many bytes the id of a retried message may take, with its header.
+const ID: usize = 128;
+
 fn is_same(one: &Stored, other: &Stored) -> bool {
     (&one.kind, one.accepted_at, &one.body) == (&other.kind, other.accepted_at, &other.body)
 }
@@ -31,7 +34,7 @@ impl Open {
             && let Some(message) = self.waiting(id).await?
         {
             let message = Stored { failures, ..message };
-            let payload = record::encode_confined(&message, fate, SystemTime::now());
+            let payload = record::encode_confined(&message, fate, SystemTime::now(), self.most);
             let place = self.place(id, &message).await?;
             self.put(&of_quarantine(place), payload).await?;
             self.remove(id.queue, BTreeSet::from([id.seq.0])).await?;
@@ -72,9 +75,14 @@ impl Open {
 
     pub(super) async fn retry(&mut self, id: MessageId) -> Result<()> {
         let Some(message) = self.confined(id).await? else { return Ok(()) };
-        let payload = record::encode(&message.kind, message.accepted_at, &message.body);
+        let payload = record::encode_stored(&message);
         let content = content_of(&payload);
-        let message = PublishMessage::build().payload(payload).message_id(format!("retry-{id}"));
+        let fits = payload.len() + ID <= self.most;
+        let mut message = PublishMessage::build().payload(payload);
+        // Only a message that another program has published can be too large for an id. It is delivered twice if this process dies right now.
+        if fits {
+            message = message.message_id(format!("retry-{id}"));
+        }
         let subject = format!("q.{}", id.queue.0);
         let ack = match self.publish_record(&subject, message.clone()).await {
             // Perhaps the stream is full of what was handled.
