@@ -87,6 +87,7 @@ impl Looked {
         let reasons = [
             (config.max_messages_per_subject > 0, "it has a `max_msgs_per_subject`"),
             (!has_subject, "its `subjects` are others"),
+            (config.duplicate_window < KEYS_ARE_KEPT, "its `duplicate_window` is shorter than 10 minutes"),
         ];
         let unfit = unfit(config).or_else(|| first_of(reasons));
         Self { state: info.state.clone(), created: nanos(info.created), unfit }
