@@ -837,3 +837,30 @@ async fn a_foreign_message_that_is_too_large_for_the_quarantine_does_not_stop_th
     desk.commit(vec![Change::Retry(id)]).await.expect("other queues go on");
     assert_eq!(desk.bodies().await.len(), 1);
 }
+
+/// Another process has put another message into that place in the meantime.
+#[tokio::test]
+async fn a_retry_takes_no_other_message_out_of_quarantine() {
+    let Some(server) = Server::start() else { return };
+    let proxy = Proxy::to(server.port()).await;
+    let mut desk = Desk::new(&proxy.url()).await;
+    let queue = desk.queue;
+    let id = MessageId { queue, seq: Seq(1) };
+    let confine = Change::Quarantine { id, fate: Fate::Failed, failures: Vec::new() };
+    desk.commit(vec![append(queue, 1, None), append(queue, 2, None), confine]).await.expect("the server runs");
+    let context = server.context().await;
+    let place = format!("sv.shop.quarantine.{}.1", queue.0);
+    proxy.holds("retry-");
+    let replace = async {
+        proxy.has_held().await;
+        let sent = context.publish(place, "another one".into()).await.expect("the server runs");
+        sent.await.expect("the server runs");
+        proxy.holds_nothing();
+    };
+    let (retried, ()) = tokio::join!(desk.commit(vec![Change::Retry(id)]), replace);
+    retried.expect("the server runs");
+    assert_eq!(desk.bodies().await, [2, 1]);
+    let room = Room { messages: 10, bytes: 1 << 20 };
+    let left = desk.store.quarantined("orders", Seq(0), room).await.expect("the server runs");
+    assert_eq!(left.len(), 1, "nobody has retried or discarded it");
+}

@@ -8,6 +8,7 @@ use supervise_core::durable::{
     Fate, MessageId, Quarantined, QueueId, Room, Seq, StoreError, StoreErrorKind, Stored,
 };
 
+use super::handled::delete;
 use super::names::content_of;
 use super::open::Open;
 use super::read::last_number;
@@ -69,12 +70,17 @@ impl Open {
     }
 
     async fn confined(&self, id: MessageId) -> Result<Option<Stored>> {
+        Ok(self.confined_at(id).await?.map(|(message, _)| message))
+    }
+
+    /// The same, and its number in the stream of the quarantine.
+    async fn confined_at(&self, id: MessageId) -> Result<Option<(Stored, u64)>> {
         let found = self.last(&self.quarantine, &of_quarantine(id)).await?;
-        Ok(found.map(|(payload, _)| record::decode_confined(id.seq.0, &payload).0))
+        Ok(found.map(|(payload, number)| (record::decode_confined(id.seq.0, &payload).0, number)))
     }
 
     pub(super) async fn retry(&mut self, id: MessageId) -> Result<()> {
-        let Some(message) = self.confined(id).await? else { return Ok(()) };
+        let Some((message, number)) = self.confined_at(id).await? else { return Ok(()) };
         let payload = record::encode_stored(&message);
         let content = content_of(&payload);
         let fits = payload.len() + ID <= self.most;
@@ -95,7 +101,8 @@ impl Open {
         if !ack.duplicate {
             self.note_assigned(id.queue, ack.sequence, content)?;
         }
-        self.forget(&self.quarantine, &of_quarantine(id)).await?;
+        // Another message may have this place now.
+        delete(&self.quarantine, number).await?;
         // The queue may belong to another node.
         self.notify(id.queue, ack.sequence).await;
         Ok(())
