@@ -838,6 +838,66 @@ async fn a_foreign_message_that_is_too_large_for_the_quarantine_does_not_stop_th
     assert_eq!(desk.bodies().await.len(), 1);
 }
 
+/// A rename deletes the queue that has the new name if it is empty. Somebody sends to that queue at the same time.
+#[tokio::test]
+async fn a_rename_loses_no_message_that_was_accepted_at_the_same_time() {
+    for step in ["STREAM.DELETE.", "STREAM.UPDATE."] {
+        let Some(server) = Server::start() else { return };
+        let proxy = Proxy::to(server.port()).await;
+        let mut desk = Desk::new(&proxy.url()).await;
+        let queue = desk.queue;
+        desk.commit(vec![append(queue, 1, None), Change::Release(queue)]).await.expect("the server runs");
+        let (mut other, _) = opened(&server.url()).await;
+        let theirs = other.claim("new").await.expect("nobody has it").queue;
+        other.commit(&Group { changes: vec![Change::Release(theirs)] }).await.expect("the server runs");
+        proxy.holds(step);
+        let rename = desk.commit(vec![Change::Rename { from: "orders".to_owned(), to: "new".to_owned() }]);
+        let send = async {
+            proxy.has_held().await;
+            let answers = other.commit(&Group { changes: vec![append(theirs, 2, None)] }).await;
+            proxy.holds_nothing();
+            matches!(answers.as_deref(), Ok([Appended::Stored(_)]))
+        };
+        let (renamed, was_accepted) = tokio::join!(rename, send);
+        renamed.expect("the server runs");
+        let (mut store, _) = opened(&server.url()).await;
+        let rows = store.queues().await.expect("the server runs");
+        let rows: Vec<_> = rows.iter().map(|row| (row.name.as_str(), row.queue, row.waiting)).collect();
+        if !was_accepted {
+            assert_eq!(rows, [("new", queue, 1)], "{step}");
+            continue;
+        }
+        assert_eq!(rows, [("orders", queue, 1), ("new", theirs, 1)], "{step}");
+        // That queue goes on.
+        let mut desk = Desk { queue: store.claim("new").await.expect("nobody has it").queue, store };
+        desk.commit(vec![append(theirs, 3, None)]).await.expect("the server runs");
+        assert_eq!(desk.bodies().await, [2, 3]);
+    }
+}
+
+/// The process that renames dies when nobody can send to the queue any more, and it has not deleted the queue yet.
+#[tokio::test]
+async fn a_rename_that_was_interrupted_can_be_repeated() {
+    let Some(server) = Server::start() else { return };
+    let proxy = Proxy::to(server.port()).await;
+    let mut desk = Desk::new(&proxy.url()).await;
+    let queue = desk.queue;
+    desk.commit(vec![append(queue, 1, None), Change::Release(queue)]).await.expect("the server runs");
+    let (mut other, _) = opened(&server.url()).await;
+    let theirs = other.claim("new").await.expect("nobody has it").queue;
+    other.commit(&Group { changes: vec![Change::Release(theirs)] }).await.expect("the server runs");
+    let rename = || vec![Change::Rename { from: "orders".to_owned(), to: "new".to_owned() }];
+    proxy.holds("STREAM.DELETE.");
+    desk.commit(rename()).await.expect_err("the server does not hear of it");
+    drop(desk);
+    let error = other.claim("new").await.expect_err("it is about to be deleted");
+    assert!(error.kind == StoreErrorKind::Refused && error.text.contains("rename"), "{error}");
+    other.commit(&Group { changes: rename() }).await.expect("the server runs");
+    let rows = other.queues().await.expect("the server runs");
+    let rows: Vec<_> = rows.iter().map(|row| (row.name.as_str(), row.queue, row.waiting)).collect();
+    assert_eq!(rows, [("new", queue, 1)]);
+}
+
 /// Another process has put another message into that place in the meantime.
 #[tokio::test]
 async fn a_retry_takes_no_other_message_out_of_quarantine() {

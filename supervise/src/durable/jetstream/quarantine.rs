@@ -9,7 +9,7 @@ use supervise_core::durable::{
 };
 
 use super::handled::delete;
-use super::names::content_of;
+use super::names::{content_of, of_queue};
 use super::open::Open;
 use super::read::last_number;
 use super::{Result, record};
@@ -89,7 +89,7 @@ impl Open {
         if fits {
             message = message.message_id(format!("retry-{id}"));
         }
-        let subject = format!("q.{}", id.queue.0);
+        let subject = of_queue(id.queue);
         let ack = match self.publish_record(&subject, message.clone()).await {
             // Perhaps the stream is full of what was handled.
             Err(error) if error.kind == StoreErrorKind::Refused && self.make_room(id.queue).await? => {
