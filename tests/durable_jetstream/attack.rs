@@ -10,6 +10,7 @@ use supervise::durable::{
     QueueId, Room, Seq, StoreErrorKind,
 };
 
+use crate::fixture::node;
 use crate::proxy::{Passes, Proxy};
 use crate::server::Server;
 use crate::{Desk, LEASE, append, claims, handled, opened, store};
@@ -923,4 +924,33 @@ async fn a_retry_takes_no_other_message_out_of_quarantine() {
     let room = Room { messages: 10, bytes: 1 << 20 };
     let left = desk.store.quarantined("orders", Seq(0), room).await.expect("the server runs");
     assert_eq!(left.len(), 1, "nobody has retried or discarded it");
+}
+
+/// Otherwise nobody would know that the queue still has its old name.
+#[tokio::test]
+async fn who_renames_a_queue_is_told_if_somebody_has_just_used_the_new_name() {
+    let Some(server) = Server::start() else { return };
+    let proxy = Proxy::to(server.port()).await;
+    let mut desk = Desk::new(&server.url()).await;
+    let queue = desk.queue;
+    desk.commit(vec![append(queue, 1, None), Change::Release(queue)]).await.expect("the server runs");
+    let theirs = desk.store.claim("new").await.expect("nobody has it").queue;
+    desk.commit(vec![Change::Release(theirs)]).await.expect("the server runs");
+    let system = node(&proxy.url());
+    system.store().ready().await.expect("the server runs");
+    proxy.holds("STREAM.UPDATE.");
+    let store = system.store();
+    let send = async {
+        proxy.has_held().await;
+        desk.commit(vec![append(theirs, 2, None)]).await.expect("the server runs");
+        proxy.holds_nothing();
+    };
+    let (renamed, ()) = tokio::join!(store.rename("orders", "new"), send);
+    let error = renamed.expect_err("it has a message");
+    assert!(error.kind == StoreErrorKind::Refused && error.text.contains("`new`"), "{error}");
+    desk.commit(vec![handled(theirs, 1)]).await.expect("the server runs");
+    let theirs = desk.store.claim("new").await.expect("nobody has it").queue;
+    desk.commit(vec![handled(theirs, 1), Change::Release(theirs)]).await.expect("the server runs");
+    store.rename("orders", "new").await.expect("it is empty");
+    system.terminate().await;
 }
