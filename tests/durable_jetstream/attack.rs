@@ -10,6 +10,7 @@ use supervise::durable::{
     QueueId, Room, Seq, StoreErrorKind,
 };
 
+use crate::fixture::node;
 use crate::proxy::{Passes, Proxy};
 use crate::server::Server;
 use crate::{Desk, LEASE, append, claims, handled, opened, store};
@@ -768,4 +769,188 @@ async fn a_page_whose_messages_were_lost_on_their_way_fails() {
     claims(&mut desk.store).await.expect("it is ours");
     let page = desk.store.page(queue, Seq(0), room).await.expect("the wire is whole");
     assert_eq!(page.len(), 400);
+}
+
+/// Publishes bytes that no store has written.
+async fn publish_foreign(server: &Server, queue: QueueId, bytes: Vec<u8>) {
+    let context = server.context().await;
+    let sent = context.publish(format!("sv.shop.q.{}", queue.0), bytes.into()).await;
+    sent.expect("the server runs").await.expect("the stream takes it");
+}
+
+/// An operator must see what it was, and can export it.
+#[tokio::test]
+async fn a_damaged_message_keeps_its_bytes_in_quarantine_and_stays_damaged() {
+    let Some(server) = Server::start() else { return };
+    let mut desk = Desk::new(&server.url()).await;
+    let queue = desk.queue;
+    let bytes = b"\x05\x00\x00\x00order, and then something else".to_vec();
+    publish_foreign(&server, queue, bytes.clone()).await;
+    let room = Room { messages: 10, bytes: 1 << 20 };
+    let seen = desk.store.page(queue, Seq(0), room).await.expect("it is ours");
+    assert!(seen[0].is_damaged && *seen[0].body == *bytes, "{seen:?}");
+    let id = MessageId { queue, seq: Seq(1) };
+    desk.commit(vec![Change::Quarantine { id, fate: Fate::Damaged, failures: vec!["x".to_owned()] }])
+        .await
+        .expect("the server runs");
+    let confined = desk.store.quarantined("orders", Seq(0), room).await.expect("the server runs");
+    let message = &confined[0].message;
+    assert!(message.is_damaged && *message.body == *bytes && message.failures == ["x"], "{confined:?}");
+    // A retry does not make it whole.
+    desk.commit(vec![Change::Retry(id)]).await.expect("the server runs");
+    let seen = desk.store.page(queue, Seq(0), room).await.expect("it is ours");
+    assert!(seen[0].is_damaged && *seen[0].body == *bytes, "{seen:?}");
+}
+
+/// Others may publish messages that are as large as the server takes. With its failures, such a message does not fit into the quarantine.
+#[tokio::test]
+async fn a_foreign_message_that_is_too_large_for_the_quarantine_does_not_stop_the_store() {
+    let Some(server) = Server::start() else { return };
+    let mut desk = Desk::new(&server.url()).await;
+    let queue = desk.queue;
+    let room = Room { messages: 10, bytes: 1 };
+    for (number, is_damaged) in [(1, true), (2, false)] {
+        let mut bytes = vec![0xff; 1 << 20];
+        if !is_damaged {
+            // As the store writes it: a kind, a time, and a body.
+            let length = u32::try_from(bytes.len() - 20).expect("it is short").to_le_bytes();
+            let head = [&[0, 0, 0, 0, 8, 0, 0, 0][..], &[0; 8], &length].concat();
+            bytes.splice(..20, head);
+        }
+        publish_foreign(&server, queue, bytes).await;
+        let seen = desk.store.page(queue, Seq(0), room).await.expect("it is ours");
+        assert_eq!(seen[0].is_damaged, is_damaged);
+        let id = MessageId { queue, seq: Seq(number) };
+        let failures = vec!["x".repeat(512); 16];
+        let confine = Change::Quarantine { id, fate: Fate::Failed, failures };
+        desk.commit(vec![confine]).await.expect("other queues go on");
+        assert_eq!(desk.bodies().await.len(), 0);
+        let confined = desk.store.quarantined("orders", Seq(number - 1), room).await.expect("the server runs");
+        let message = &confined[0].message;
+        assert!(message.is_damaged && message.body.len() > (1 << 20) - (14 << 10), "{}", message.body.len());
+        assert!(message.failures.last().is_some_and(|last| last.contains("bytes")), "{:?}", message.failures);
+        desk.commit(vec![Change::Discard(id)]).await.expect("the server runs");
+    }
+    // Nor does its retry, although it has no room for an id.
+    publish_foreign(&server, queue, vec![0xff; (1 << 20) - 50]).await;
+    let id = MessageId { queue, seq: Seq(3) };
+    desk.commit(vec![Change::Quarantine { id, fate: Fate::Failed, failures: Vec::new() }]).await.expect("it fits");
+    desk.commit(vec![Change::Retry(id)]).await.expect("other queues go on");
+    assert_eq!(desk.bodies().await.len(), 1);
+}
+
+/// A rename deletes the queue that has the new name if it is empty. Somebody sends to that queue at the same time.
+#[tokio::test]
+async fn a_rename_loses_no_message_that_was_accepted_at_the_same_time() {
+    for step in ["STREAM.DELETE.", "STREAM.UPDATE."] {
+        let Some(server) = Server::start() else { return };
+        let proxy = Proxy::to(server.port()).await;
+        let mut desk = Desk::new(&proxy.url()).await;
+        let queue = desk.queue;
+        desk.commit(vec![append(queue, 1, None), Change::Release(queue)]).await.expect("the server runs");
+        let (mut other, _) = opened(&server.url()).await;
+        let theirs = other.claim("new").await.expect("nobody has it").queue;
+        other.commit(&Group { changes: vec![Change::Release(theirs)] }).await.expect("the server runs");
+        proxy.holds(step);
+        let rename = desk.commit(vec![Change::Rename { from: "orders".to_owned(), to: "new".to_owned() }]);
+        let send = async {
+            proxy.has_held().await;
+            let answers = other.commit(&Group { changes: vec![append(theirs, 2, None)] }).await;
+            proxy.holds_nothing();
+            matches!(answers.as_deref(), Ok([Appended::Stored(_)]))
+        };
+        let (renamed, was_accepted) = tokio::join!(rename, send);
+        renamed.expect("the server runs");
+        let (mut store, _) = opened(&server.url()).await;
+        let rows = store.queues().await.expect("the server runs");
+        let rows: Vec<_> = rows.iter().map(|row| (row.name.as_str(), row.queue, row.waiting)).collect();
+        if !was_accepted {
+            assert_eq!(rows, [("new", queue, 1)], "{step}");
+            continue;
+        }
+        assert_eq!(rows, [("orders", queue, 1), ("new", theirs, 1)], "{step}");
+        // That queue goes on.
+        let mut desk = Desk { queue: store.claim("new").await.expect("nobody has it").queue, store };
+        desk.commit(vec![append(theirs, 3, None)]).await.expect("the server runs");
+        assert_eq!(desk.bodies().await, [2, 3]);
+    }
+}
+
+/// The process that renames dies when nobody can send to the queue any more, and it has not deleted the queue yet.
+#[tokio::test]
+async fn a_rename_that_was_interrupted_can_be_repeated() {
+    let Some(server) = Server::start() else { return };
+    let proxy = Proxy::to(server.port()).await;
+    let mut desk = Desk::new(&proxy.url()).await;
+    let queue = desk.queue;
+    desk.commit(vec![append(queue, 1, None), Change::Release(queue)]).await.expect("the server runs");
+    let (mut other, _) = opened(&server.url()).await;
+    let theirs = other.claim("new").await.expect("nobody has it").queue;
+    other.commit(&Group { changes: vec![Change::Release(theirs)] }).await.expect("the server runs");
+    let rename = || vec![Change::Rename { from: "orders".to_owned(), to: "new".to_owned() }];
+    proxy.holds("STREAM.DELETE.");
+    desk.commit(rename()).await.expect_err("the server does not hear of it");
+    drop(desk);
+    let error = other.claim("new").await.expect_err("it is about to be deleted");
+    assert!(error.kind == StoreErrorKind::Refused && error.text.contains("rename"), "{error}");
+    other.commit(&Group { changes: rename() }).await.expect("the server runs");
+    let rows = other.queues().await.expect("the server runs");
+    let rows: Vec<_> = rows.iter().map(|row| (row.name.as_str(), row.queue, row.waiting)).collect();
+    assert_eq!(rows, [("new", queue, 1)]);
+}
+
+/// Another process has put another message into that place in the meantime.
+#[tokio::test]
+async fn a_retry_takes_no_other_message_out_of_quarantine() {
+    let Some(server) = Server::start() else { return };
+    let proxy = Proxy::to(server.port()).await;
+    let mut desk = Desk::new(&proxy.url()).await;
+    let queue = desk.queue;
+    let id = MessageId { queue, seq: Seq(1) };
+    let confine = Change::Quarantine { id, fate: Fate::Failed, failures: Vec::new() };
+    desk.commit(vec![append(queue, 1, None), append(queue, 2, None), confine]).await.expect("the server runs");
+    let context = server.context().await;
+    let place = format!("sv.shop.quarantine.{}.1", queue.0);
+    proxy.holds("retry-");
+    let replace = async {
+        proxy.has_held().await;
+        let sent = context.publish(place, "another one".into()).await.expect("the server runs");
+        sent.await.expect("the server runs");
+        proxy.holds_nothing();
+    };
+    let (retried, ()) = tokio::join!(desk.commit(vec![Change::Retry(id)]), replace);
+    retried.expect("the server runs");
+    assert_eq!(desk.bodies().await, [2, 1]);
+    let room = Room { messages: 10, bytes: 1 << 20 };
+    let left = desk.store.quarantined("orders", Seq(0), room).await.expect("the server runs");
+    assert_eq!(left.len(), 1, "nobody has retried or discarded it");
+}
+
+/// Otherwise nobody would know that the queue still has its old name.
+#[tokio::test]
+async fn who_renames_a_queue_is_told_if_somebody_has_just_used_the_new_name() {
+    let Some(server) = Server::start() else { return };
+    let proxy = Proxy::to(server.port()).await;
+    let mut desk = Desk::new(&server.url()).await;
+    let queue = desk.queue;
+    desk.commit(vec![append(queue, 1, None), Change::Release(queue)]).await.expect("the server runs");
+    let theirs = desk.store.claim("new").await.expect("nobody has it").queue;
+    desk.commit(vec![Change::Release(theirs)]).await.expect("the server runs");
+    let system = node(&proxy.url());
+    system.store().ready().await.expect("the server runs");
+    proxy.holds("STREAM.UPDATE.");
+    let store = system.store();
+    let send = async {
+        proxy.has_held().await;
+        desk.commit(vec![append(theirs, 2, None)]).await.expect("the server runs");
+        proxy.holds_nothing();
+    };
+    let (renamed, ()) = tokio::join!(store.rename("orders", "new"), send);
+    let error = renamed.expect_err("it has a message");
+    assert!(error.kind == StoreErrorKind::Refused && error.text.contains("`new`"), "{error}");
+    desk.commit(vec![handled(theirs, 1)]).await.expect("the server runs");
+    let theirs = desk.store.claim("new").await.expect("nobody has it").queue;
+    desk.commit(vec![handled(theirs, 1), Change::Release(theirs)]).await.expect("the server runs");
+    store.rename("orders", "new").await.expect("it is empty");
+    system.terminate().await;
 }

@@ -27,7 +27,9 @@ pub(crate) struct Proxy {
     /// How many bytes the server has sent.
     down: Arc<AtomicU64>,
     /// What is sent to the server does not pass if it contains this text, and nothing passes behind it.
-    held: Arc<Mutex<Option<&'static str>>>,
+    held: watch::Sender<Option<&'static str>>,
+    /// Whether something is held.
+    holding: watch::Sender<bool>,
     /// What the server sends comes with the second text in place of the first one, which is as long.
     changed: Arc<Mutex<Option<[&'static str; 2]>>>,
     accepting: JoinHandle<()>,
@@ -39,8 +41,8 @@ impl Proxy {
         let at = listener.local_addr().expect("it is bound");
         let (passes, cuts) = (watch::Sender::new(Passes::Both), watch::Sender::new(0));
         let down = Arc::new(AtomicU64::new(0));
-        let held: Arc<Mutex<Option<&'static str>>> = Arc::default();
-        let holds = Arc::clone(&held);
+        let (held, holding) = (watch::Sender::new(None), watch::Sender::new(false));
+        let (holds, is_holding) = (held.clone(), holding.clone());
         let changed: Arc<Mutex<Option<[&'static str; 2]>>> = Arc::default();
         let swaps = Arc::clone(&changed);
         let (passing, cut, counted) = (passes.clone(), cuts.clone(), Arc::clone(&down));
@@ -51,7 +53,8 @@ impl Proxy {
                 let (from_server, to_server) = server.into_split();
                 let is_up = |passes: &Passes| matches!(passes, Passes::Both | Passes::Up);
                 let is_down = |passes: &Passes| matches!(passes, Passes::Both | Passes::Down);
-                let (counted, held) = (Arc::clone(&counted), Arc::clone(&holds));
+                let (counted, held) = (Arc::clone(&counted), holds.clone());
+                let holding = is_holding.clone();
                 let changed = Arc::clone(&swaps);
                 tokio::spawn(copy(
                     from_client,
@@ -61,10 +64,12 @@ impl Proxy {
                     is_up,
                     async move |bytes| {
                         let text = String::from_utf8_lossy(bytes);
-                        let is_held =
-                            held.lock().expect("nobody panics with it").is_some_and(|word| text.contains(word));
-                        if is_held {
-                            std::future::pending::<()>().await;
+                        let passes = |word: &Option<&str>| word.is_none_or(|word| !text.contains(word));
+                        if !passes(&held.borrow()) {
+                            holding.send_replace(true);
+                            // If the proxy is gone, nothing passes any more.
+                            let mut now = held.subscribe();
+                            let _ended = now.wait_for(passes).await;
                         }
                     },
                 ));
@@ -84,7 +89,7 @@ impl Proxy {
                 ));
             }
         });
-        Self { at, passes, cuts, down, held, changed, accepting }
+        Self { at, passes, cuts, down, held, holding, changed, accepting }
     }
 
     pub(crate) fn url(&self) -> String {
@@ -97,7 +102,18 @@ impl Proxy {
 
     /// From now on, what is sent to the server does not pass if it contains this text.
     pub(crate) fn holds(&self, text: &'static str) {
-        *self.held.lock().expect("nobody panics with it") = Some(text);
+        self.held.send_replace(Some(text));
+    }
+
+    /// Waits until something is held.
+    pub(crate) async fn has_held(&self) {
+        self.holding.subscribe().wait_for(|holding| *holding).await.expect("the proxy is there");
+    }
+
+    /// What was held passes, and so does everything from now on.
+    pub(crate) fn holds_nothing(&self) {
+        self.held.send_replace(None);
+        self.holding.send_replace(false);
     }
 
     /// From now on, what the server sends comes with `to` in place of `from`. Both are equally long.

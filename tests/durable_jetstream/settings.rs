@@ -126,10 +126,11 @@ async fn a_queue_whose_stream_cannot_be_used_is_not_claimed_until_that_is_mended
         Config { max_age: Duration::from_secs(3600), ..config.clone() },
         Config { max_messages_per_subject: 1000, ..config.clone() },
         Config { no_ack: true, ..config.clone() },
+        Config { duplicate_window: Duration::from_secs(599), ..config.clone() },
     ];
     for bad in bad {
         context.update_stream(bad.clone()).await.expect("the server takes it");
-        let error = store.claim("orders").await.expect_err("messages would be lost");
+        let error = store.claim("orders").await.expect_err("messages or keys would be lost");
         assert!(error.kind == StoreErrorKind::Refused && error.text.contains(&name), "{error}: {bad:?}");
         let shared = store.shared().expect("it can share queues").share("orders").await;
         assert!(shared.is_err_and(|error| error.kind == StoreErrorKind::Refused));

@@ -331,3 +331,45 @@ async fn a_thousand_flipped_bits_change_nothing_or_are_told() {
     println!("{flips} flips: {unchanged} changed nothing, {damaged} damaged messages, {refused} were refused");
     assert!(damaged > 0 && refused > 0, "{unchanged} unchanged, {damaged} damaged, {refused} refused");
 }
+
+/// Then a value is not of its type any more: it is no text, or no number. The body can still be read.
+#[tokio::test]
+async fn a_message_with_one_damaged_column_keeps_the_others_in_quarantine() {
+    let changes = [
+        "kind = CAST(X'FF6F72646572' AS TEXT)",
+        "kind = 7",
+        "accepted_at = 'never'",
+        "key = X'00'",
+        "attempts = -1",
+        "crashes = 99999999999",
+        "failures = 'x'",
+        "sum = 'x'",
+        "body = CAST(body AS TEXT)",
+    ];
+    for change in changes {
+        let folder = Folder::new();
+        let mut desk = Desk::open(folder.store()).await;
+        let queue = desk.claim("orders").await.queue;
+        desk.commit((0..3).map(|_| append(queue, b"the body"))).await;
+        desk.close().await;
+        let file = rusqlite::Connection::open(folder.store()).expect("it is free");
+        let changed = file.execute(&format!("UPDATE message SET {change} WHERE (id & 255) = 2"), ());
+        assert_eq!(changed.expect("it can be written"), 1);
+        drop(file);
+
+        let mut desk = Desk::open(folder.store()).await;
+        desk.claim("orders").await;
+        for number in [2, 4] {
+            let all = desk.all(queue).await;
+            let found = all.iter().find(|message| message.seq.0 == number).expect("it is there");
+            assert!(found.is_damaged && *found.body == *b"the body", "{change}: {found:?}");
+            desk.commit([Change::Quarantine { id: id(queue, number), fate: Fate::Damaged, failures: Vec::new() }])
+                .await;
+            let confined = &desk.quarantined("orders").await[0].message;
+            assert!(confined.is_damaged && *confined.body == *b"the body", "{change}: {confined:?}");
+            if number == 2 {
+                desk.commit([Change::Retry(id(queue, 2))]).await;
+            }
+        }
+    }
+}

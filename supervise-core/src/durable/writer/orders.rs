@@ -2,6 +2,8 @@
 //!
 //! Rules 27.11 and 27.15.
 
+use tokio::sync::oneshot;
+
 use super::super::inbox::{Order, Reply};
 use super::keep::PAGE_OF_QUARANTINE;
 use super::{Change, QueueId, QueueRow, Room, StoreError, StoreErrorKind, Writer, commit};
@@ -22,10 +24,7 @@ impl Writer {
                 self.find_retried(id.queue).await;
             }
             Order::Discard(id, reply) => self.group.add(Change::Discard(id), commit::Then::Answer(reply)),
-            Order::Rename(from, to, reply) => match self.refuses_rename(&from, &to).await {
-                Some(error) => answer(reply, Err(error)),
-                None => self.group.add(Change::Rename { from, to }, commit::Then::Answer(reply)),
-            },
+            Order::Rename(from, to, reply) => answer(reply, self.rename(from, to).await),
             Order::DiscardQueue(queue, reply) => match self.refuses_discard(&queue).await {
                 Some(error) => answer(reply, Err(error)),
                 None => self.group.add(Change::DiscardQueue(queue), commit::Then::Answer(reply)),
@@ -51,6 +50,24 @@ impl Writer {
             entry.outlet.set_waiting(1);
             self.hungry.insert(number);
         }
+    }
+
+    async fn rename(&mut self, from: String, to: String) -> Result<(), StoreError> {
+        if let Some(error) = self.refuses_rename(&from, &to).await {
+            return Err(error);
+        }
+        let (reply, mut stored) = oneshot::channel();
+        self.group.add(Change::Rename { from: from.clone(), to: to.clone() }, commit::Then::Answer(reply));
+        self.commit().await;
+        // At the end of the system, a group that has failed is not stored again.
+        let closed = |_| StoreError::new(StoreErrorKind::Broken, "the store is closed");
+        stored.try_recv().map_err(closed)??;
+        // The store renames nothing if another process has just used the new name.
+        if from != to && self.rows().await?.iter().any(|row| row.name == from) {
+            let text = format!("the queue `{to}` has just got messages or an owner: handle or discard them first");
+            return Err(StoreError::new(StoreErrorKind::Refused, text));
+        }
+        Ok(())
     }
 
     /// The error if a queue cannot get another name.

@@ -10,7 +10,7 @@ use async_nats::jetstream::{Error, ErrorCode};
 use supervise_core::durable::{Append, Appended, Change, CommitError, Group, MessageId, QueueId, Seq};
 
 use super::Result;
-use super::names::{Queue, content_of, of_charge};
+use super::names::{Queue, content_of, of_charge, of_queue};
 use super::open::Open;
 use super::quarantine::of_quarantine;
 use super::record::{self, Charge, Record};
@@ -130,7 +130,7 @@ impl Open {
         if size > self.largest {
             return Ok(Sent::TooLarge);
         }
-        let subject = self.subject(&format!("q.{}", append.queue.0));
+        let subject = self.subject(&of_queue(append.queue));
         let content = content_of(&payload);
         match self.context.send_publish(subject, message.payload(payload)).await {
             Ok(ack) => Ok(Sent::Waits { ack, append, content }),

@@ -5,6 +5,8 @@ use std::hash::{DefaultHasher, Hasher};
 use std::time::{Instant, SystemTime};
 
 use async_nats::datetime::DateTime;
+use async_nats::jetstream::context::PublishErrorKind;
+use async_nats::jetstream::message::PublishMessage;
 use async_nats::jetstream::stream::{self, Stream};
 use bytes::Bytes;
 use supervise_core::durable::lease::Sighting;
@@ -81,12 +83,18 @@ pub(super) struct Looked {
 }
 
 impl Looked {
-    fn at(info: &stream::Info, subject: &str) -> Self {
+    fn at(info: &stream::Info, subject: &str, fence: &str) -> Self {
         let config = &info.config;
+        let is_fenced = config.subjects == [fence];
         let has_subject = config.subjects.iter().any(|one| one == subject || one.contains(['*', '>']));
         let reasons = [
             (config.max_messages_per_subject > 0, "it has a `max_msgs_per_subject`"),
+            (
+                is_fenced,
+                "a rename that gives its name to another queue was interrupted: repeat that rename, or discard the queue",
+            ),
             (!has_subject, "its `subjects` are others"),
+            (config.duplicate_window < KEYS_ARE_KEPT, "its `duplicate_window` is shorter than 10 minutes"),
         ];
         let unfit = unfit(config).or_else(|| first_of(reasons));
         Self { state: info.state.clone(), created: nanos(info.created), unfit }
@@ -180,6 +188,19 @@ impl std::ops::Deref for Looked {
 /// How many lost messages are named at most.
 pub(super) const NAMED: usize = 1000;
 
+/// A number that no stream reaches.
+const NO_SEQUENCE: u64 = i64::MAX as u64;
+
+/// Where the messages of a queue are published.
+pub(super) fn of_queue(id: QueueId) -> String {
+    format!("q.{}", id.0)
+}
+
+/// What the stream of a queue has as its subject while the queue is about to be deleted. Nobody sends messages there.
+fn of_fence(id: QueueId) -> String {
+    format!("fence.{}", id.0)
+}
+
 /// Where the failures of a message stand.
 pub(super) fn of_charge(id: QueueId, number: u64) -> String {
     format!("state.charge.{}.{number}", id.0)
@@ -259,7 +280,8 @@ impl Open {
         let name = self.stream_name(id);
         match self.context.get_stream(&name).await {
             Ok(stream) => {
-                let looked = Looked::at(stream.cached_info(), &self.subject(&format!("q.{}", id.0)));
+                let looked =
+                    Looked::at(stream.cached_info(), &self.subject(&of_queue(id)), &self.subject(&of_fence(id)));
                 Ok((stream, looked))
             }
             Err(error) if is_gone(&error) => {
@@ -276,7 +298,7 @@ impl Open {
     async fn make_stream(&self, id: QueueId) -> Result<bool> {
         let config = stream::Config {
             name: self.stream_name(id),
-            subjects: vec![self.subject(&format!("q.{}", id.0))],
+            subjects: vec![self.subject(&of_queue(id))],
             duplicate_window: KEYS_ARE_KEPT,
             discard: stream::DiscardPolicy::New,
             num_replicas: self.settings.replicas,
@@ -499,18 +521,61 @@ impl Open {
             return Ok(());
         }
         if let Some(taken) = taken {
-            let is_used = |row: QueueRow| row.waiting > 0 || row.quarantined > 0 || row.owner.is_some();
-            let is_used = self.row(taken).await?.is_some_and(is_used);
-            if taken == from || is_used {
+            if taken == from || !self.discard_unused(taken).await? {
                 return Ok(());
             }
-            self.discard(taken).await?;
         }
         self.put(&format!("state.queue.{}", from.0), Bytes::copy_from_slice(to.as_bytes())).await?;
         if let Some(queue) = self.queues.get_mut(&from) {
             to.clone_into(&mut queue.name);
         }
         Ok(())
+    }
+
+    /// Discards a queue that has neither messages nor an owner. Returns whether it had none.
+    async fn discard_unused(&mut self, id: QueueId) -> Result<bool> {
+        if self.is_used(id).await? {
+            return Ok(false);
+        }
+        // Somebody may send to the queue at any moment.
+        let is_there = self.set_fence(id, true).await?;
+        if self.is_used(id).await? {
+            if is_there {
+                self.set_fence(id, false).await?;
+            }
+            return Ok(false);
+        }
+        self.discard(id).await?;
+        Ok(true)
+    }
+
+    async fn is_used(&mut self, id: QueueId) -> Result<bool> {
+        let row = self.row(id).await?;
+        Ok(row.is_some_and(|row| row.waiting > 0 || row.quarantined > 0 || row.owner.is_some()))
+    }
+
+    /// With a fence, the stream of a queue has another subject, so it accepts no message, and what it has accepted before can be seen. Returns
+    /// `false` if there is no such stream.
+    async fn set_fence(&self, id: QueueId, is_fenced: bool) -> Result<bool> {
+        let (stream, _) = match self.look(id).await {
+            Err(error) if error.kind == StoreErrorKind::Damaged => return Ok(false),
+            found => found?,
+        };
+        let fence = self.subject(&of_fence(id));
+        let subject = if is_fenced { fence.clone() } else { self.subject(&of_queue(id)) };
+        let config = stream::Config { subjects: vec![subject], ..stream.cached_info().config.clone() };
+        self.context.update_stream(config).await.map_err(broken)?;
+        if is_fenced {
+            // The server takes messages into a stream one by one. When it refuses this one, it has taken those that had arrived before the fence.
+            let message = PublishMessage::build().expected_last_sequence(NO_SEQUENCE);
+            let sent = self.context.send_publish(fence, message).await.map_err(broken)?;
+            match sent.await {
+                Err(error) if error.kind() == PublishErrorKind::WrongLastSequence => {}
+                Err(error) => return Err(broken(error)),
+                Ok(_) => return Err(broken("the server has stored what it was to refuse")),
+            }
+        }
+        Ok(true)
     }
 
     /// The queue keeps its name until the rest is gone, so that somebody can discard it again if that fails in its midst.

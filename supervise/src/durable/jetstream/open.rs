@@ -47,6 +47,8 @@ pub(super) struct Open {
     pub(super) base: u32,
     /// How large a message may be.
     pub(super) largest: usize,
+    /// How large anything may be that the server takes.
+    pub(super) most: usize,
     pub(super) reserve: Reserve,
     /// The task that listens for what other nodes put into queues.
     _notices: Option<Notices>,
@@ -133,6 +135,7 @@ impl Open {
             names: NamesRead::default(),
             base: 0,
             largest: most.saturating_sub(CONFINED).max(most / 2),
+            most,
             reserve: Reserve::default(),
             _notices: notices,
         };

@@ -8,13 +8,17 @@ use supervise_core::durable::{
     Fate, MessageId, Quarantined, QueueId, Room, Seq, StoreError, StoreErrorKind, Stored,
 };
 
-use super::names::content_of;
+use super::handled::delete;
+use super::names::{content_of, of_queue};
 use super::open::Open;
 use super::read::last_number;
 use super::{Result, record};
 
 /// A message whose place in quarantine another one has goes to the number that is greater by this. No stream assigns such numbers.
 const ELSEWHERE: u64 = 1 << 48;
+
+/// How many bytes the id of a retried message may take, with its header.
+const ID: usize = 128;
 
 fn is_same(one: &Stored, other: &Stored) -> bool {
     (&one.kind, one.accepted_at, &one.body) == (&other.kind, other.accepted_at, &other.body)
@@ -31,7 +35,7 @@ impl Open {
             && let Some(message) = self.waiting(id).await?
         {
             let message = Stored { failures, ..message };
-            let payload = record::encode_confined(&message, fate, SystemTime::now());
+            let payload = record::encode_confined(&message, fate, SystemTime::now(), self.most);
             let place = self.place(id, &message).await?;
             self.put(&of_quarantine(place), payload).await?;
             self.remove(id.queue, BTreeSet::from([id.seq.0])).await?;
@@ -66,16 +70,26 @@ impl Open {
     }
 
     async fn confined(&self, id: MessageId) -> Result<Option<Stored>> {
+        Ok(self.confined_at(id).await?.map(|(message, _)| message))
+    }
+
+    /// The same, and its number in the stream of the quarantine.
+    async fn confined_at(&self, id: MessageId) -> Result<Option<(Stored, u64)>> {
         let found = self.last(&self.quarantine, &of_quarantine(id)).await?;
-        Ok(found.map(|(payload, _)| record::decode_confined(id.seq.0, &payload).0))
+        Ok(found.map(|(payload, number)| (record::decode_confined(id.seq.0, &payload).0, number)))
     }
 
     pub(super) async fn retry(&mut self, id: MessageId) -> Result<()> {
-        let Some(message) = self.confined(id).await? else { return Ok(()) };
-        let payload = record::encode(&message.kind, message.accepted_at, &message.body);
+        let Some((message, number)) = self.confined_at(id).await? else { return Ok(()) };
+        let payload = record::encode_stored(&message);
         let content = content_of(&payload);
-        let message = PublishMessage::build().payload(payload).message_id(format!("retry-{id}"));
-        let subject = format!("q.{}", id.queue.0);
+        let fits = payload.len() + ID <= self.most;
+        let mut message = PublishMessage::build().payload(payload);
+        // Only a message that another program has published can be too large for an id. It is delivered twice if this process dies right now.
+        if fits {
+            message = message.message_id(format!("retry-{id}"));
+        }
+        let subject = of_queue(id.queue);
         let ack = match self.publish_record(&subject, message.clone()).await {
             // Perhaps the stream is full of what was handled.
             Err(error) if error.kind == StoreErrorKind::Refused && self.make_room(id.queue).await? => {
@@ -87,7 +101,8 @@ impl Open {
         if !ack.duplicate {
             self.note_assigned(id.queue, ack.sequence, content)?;
         }
-        self.forget(&self.quarantine, &of_quarantine(id)).await?;
+        // Another message may have this place now.
+        delete(&self.quarantine, number).await?;
         // The queue may belong to another node.
         self.notify(id.queue, ack.sequence).await;
         Ok(())

@@ -86,12 +86,21 @@ pub(super) fn encode_append(append: &Append) -> bytes::Bytes {
     encode(&append.kind, append.accepted_at, &append.body)
 }
 
-/// Decodes a message of a stream. A message that cannot be read counts as damaged.
+/// A message as it stands, or stood, in the stream of its queue.
+pub(super) fn encode_stored(message: &Stored) -> bytes::Bytes {
+    if message.is_damaged {
+        return bytes::Bytes::copy_from_slice(&message.body);
+    }
+    encode(&message.kind, message.accepted_at, &message.body)
+}
+
+/// Decodes a message of a stream. A message that cannot be read counts as damaged, and its body is everything that stands there, so that nothing
+/// of it gets lost.
 pub(super) fn decode(seq: u64, bytes: &[u8], charge: Charge) -> Stored {
     let mut fields = Fields(bytes);
     let read = (|| Some((fields.text()?, fields.number()?, fields.next()?)))();
     let is_damaged = read.is_none();
-    let (kind, accepted_at, body) = read.unwrap_or_default();
+    let (kind, accepted_at, body) = read.unwrap_or((String::new(), 0, bytes));
     let Charge { attempts, crashes, failures } = charge;
     Stored {
         seq: Seq(seq),
@@ -105,18 +114,34 @@ pub(super) fn decode(seq: u64, bytes: &[u8], charge: Charge) -> Stored {
     }
 }
 
-/// A message in quarantine.
-pub(super) fn encode_confined(message: &Stored, fate: Fate, since: SystemTime) -> bytes::Bytes {
+/// A message in quarantine, which takes at most `room` bytes. Only a message that another program has published can be too large for that. Its
+/// last bytes are left out then, so it counts as damaged, and its last failure says how many they were.
+pub(super) fn encode_confined(message: &Stored, fate: Fate, since: SystemTime, room: usize) -> bytes::Bytes {
+    let body = encode_stored(message);
+    let confined = encode_body(&body, message, fate, since);
+    let Some(excess) = confined.len().checked_sub(room).filter(|excess| *excess > 0) else { return confined };
+    let fits = body.len().saturating_sub(excess.saturating_add(CUT));
+    let text =
+        format!("the message is too large for the quarantine: its last {} bytes are missing", body.len() - fits);
+    let mut message = message.clone();
+    message.failures.push(text);
+    encode_body(&body[..fits], &message, fate, since)
+}
+
+/// How many bytes the text about missing bytes may take.
+const CUT: usize = 128;
+
+/// `body` is the message as it stands in the stream of its queue.
+fn encode_body(body: &[u8], message: &Stored, fate: Fate, since: SystemTime) -> bytes::Bytes {
     let fate = match fate {
         Fate::Failed => 1,
         Fate::Undecodable => 2,
         Fate::CrashedTheProcess => 4,
         _ => 3,
     };
-    let body = encode(&message.kind, message.accepted_at, &message.body);
     let charge =
         Charge { attempts: message.attempts, crashes: message.crashes, failures: message.failures.clone() };
-    charge.encode(Record::default().number(fate).number(millis(since)).bytes(&body)).end()
+    charge.encode(Record::default().number(fate).number(millis(since)).bytes(body)).end()
 }
 
 pub(super) fn decode_confined(seq: u64, bytes: &[u8]) -> (Stored, Fate, SystemTime) {
@@ -142,8 +167,29 @@ mod tests {
         let at = time(1_790_000_000_123);
         let message = decode(7, &encode("order", at, b"body"), charge);
         assert!(!message.is_damaged && *message.body == *b"body" && message.accepted_at == at);
-        let bytes = encode_confined(&message, Fate::CrashedTheProcess, at);
-        assert_eq!(decode_confined(7, &bytes), (message, Fate::CrashedTheProcess, at));
-        assert!(decode(7, b"nonsense", Charge::default()).is_damaged);
+        let damaged = decode(7, b"nonsense", Charge::default());
+        assert!(damaged.is_damaged && *damaged.body == *b"nonsense");
+        for message in [message, damaged] {
+            let bytes = encode_confined(&message, Fate::CrashedTheProcess, at, 1000);
+            assert_eq!(decode_confined(7, &bytes), (message, Fate::CrashedTheProcess, at));
+        }
+    }
+
+    #[test]
+    fn a_message_that_is_too_large_for_the_quarantine_is_cut_and_damaged() {
+        let at = time(1_790_000_000_123);
+        let charge = Charge { failures: vec!["a".to_owned()], ..Charge::default() };
+        for bytes in [encode("order", at, &[7; 5000]).to_vec(), vec![0xff; 5000]] {
+            let message = decode(7, &bytes, charge.clone());
+            for room in [1000, 4000, 5000] {
+                let confined = encode_confined(&message, Fate::Failed, at, room);
+                assert!(confined.len() <= room, "{} > {room}", confined.len());
+                let (cut, fate, _) = decode_confined(7, &confined);
+                assert!(cut.is_damaged && fate == Fate::Failed && bytes.starts_with(&cut.body));
+                assert!(cut.body.len() + 400 > room, "{} of {room}", cut.body.len());
+                let missing = format!("{} bytes", bytes.len() - cut.body.len());
+                assert!(cut.failures.last().is_some_and(|last| last.contains(&missing)), "{:?}", cut.failures);
+            }
+        }
     }
 }

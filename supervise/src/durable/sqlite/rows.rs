@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use crc32fast::Hasher;
 use rusqlite::Row;
+use rusqlite::types::ValueRef;
 use supervise_core::durable::{MessageId, QueueId, Seq, Stored};
 
 /// The highest number of a message in its queue. The other bits of a row's number are the number of the queue.
@@ -95,9 +96,25 @@ impl MessageRow {
         })();
         match whole {
             Ok(read) => Ok(read),
-            Err(error) if is_about_a_value(&error) => Ok(Self::lost(id)),
+            Err(error) if is_about_a_value(&error) => Self::salvaged(row, first),
             Err(error) => Err(error),
         }
+    }
+
+    /// What can be read of a row that has a value of the wrong type.
+    fn salvaged(row: &Row<'_>, first: usize) -> rusqlite::Result<Self> {
+        let bytes = |column: usize| row.get_ref(column).map(bytes_of);
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Ok(Self {
+            kind: bytes(first + 1)?.map(text).unwrap_or_default(),
+            accepted_at: row.get(first + 2).unwrap_or_default(),
+            key: bytes(first + 3)?.map(text),
+            attempts: row.get(first + 4).unwrap_or_default(),
+            crashes: row.get(first + 5).unwrap_or_default(),
+            failures: bytes(first + 6)?.map(<[u8]>::to_vec),
+            body: bytes(first + 8)?.unwrap_or_default().to_vec(),
+            ..Self::lost(row.get(first)?)
+        })
     }
 
     /// Stands for a message of which nothing is left.
@@ -137,6 +154,14 @@ impl MessageRow {
             failures,
             is_damaged: self.is_damaged || !are_whole,
         }
+    }
+}
+
+/// What a text or a blob has in it.
+fn bytes_of(value: ValueRef<'_>) -> Option<&[u8]> {
+    match value {
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => Some(bytes),
+        ValueRef::Null | ValueRef::Integer(_) | ValueRef::Real(_) => None,
     }
 }
 
