@@ -445,6 +445,10 @@ async fn con_08_the_page_names_the_root_of_a_chain() {
         .run("[...document.querySelectorAll('.card')].find(e => e.textContent.includes('Stuck')).click()")
         .await;
     browser.until_text("#detail h3", "conn-2").await;
+    // The link to the advice stays in place from one view to the next.
+    browser.until("$('advice').querySelector('a')?.href.endsWith('/docs/console/#stuck')").await;
+    browser.run("window.link = $('advice').querySelector('a'); window.before = views; link.focus()").await;
+    browser.until("views > before + 1 && document.activeElement === link").await;
     browser.until_text("#detail .waits", "ledger").await;
     browser.until_text("#detail", "the nearest 20 of 42").await;
     browser.until_text("#rows", "→ conn-2").await;
@@ -457,6 +461,7 @@ async fn con_08_the_page_names_the_root_of_a_chain() {
         .await;
     browser.until_text("#detail .rules .hit", "io::Error → Restart(backoff(min = 1s, max = 30s").await;
     browser.until_text("#detail", "gateway → payments → /user").await;
+    browser.until_text("#advice", "What to do: Restart loop").await;
     // The list of actors that ended, with their reasons.
     browser.run("document.querySelector('[data-tab=ended]').click()").await;
     browser.until_text("#ends", "stopped at its limit").await;
