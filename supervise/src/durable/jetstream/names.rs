@@ -261,6 +261,8 @@ impl Open {
     pub(super) async fn stream_state(&self, id: QueueId) -> Result<Looked> {
         let (stream, mut looked) = self.look(id).await?;
         while looked.messages > 0
+            // The next message to arrive is not deleted.
+            && looked.first_sequence <= looked.last_sequence
             && nanos(looked.first_timestamp) == 0
             && found(&stream, Seq(looked.first_sequence)).await?.is_none()
         {
