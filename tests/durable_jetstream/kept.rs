@@ -576,3 +576,21 @@ async fn a_server_that_does_not_have_the_first_message_that_it_counts_hides_no_o
         assert_eq!(numbers, [6, 7, 8, 9], "is shared: {is_shared}");
     }
 }
+
+/// A server counts a message that it does not have, and the next message to arrive would get its number.
+#[tokio::test]
+async fn the_next_message_to_arrive_is_never_purged() {
+    let Some(server) = Server::start() else { return };
+    let proxy = Proxy::to(server.port()).await;
+    let mut desk = desk_with(&proxy.url(), 1..=1).await;
+    let queue = desk.queue;
+    stream(&server, queue).await.delete_message(1).await.expect("it is there");
+    proxy.changes("\"messages\":0", "\"messages\":1");
+    proxy.holds("STREAM.PURGE.");
+    let read = desk.store.page(queue, Seq(0), Room { messages: 10, bytes: 1 << 20 });
+    let would_purge = tokio::select! {
+        _ = read => false,
+        () = proxy.has_held() => true,
+    };
+    assert!(!would_purge, "another process may send it at this moment");
+}

@@ -103,7 +103,9 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// If an actor owns `from` or `to`, if the store has no queue `from`, if `to` holds messages or has a quarantine, or if the store fails.
+    /// If an actor owns `from` or `to`, if the store has no queue `from`, if `to` holds messages or has a quarantine, or if the store fails. On a store
+    /// that several processes share, also if another one sends to `to` at the same time. A rename that fails may have to be repeated before `to` can
+    /// be used again; the claim of `to` says so.
     pub async fn rename(&self, from: impl Into<String>, to: impl Into<String>) -> Result<(), StoreError> {
         let (from, to) = (from.into(), to.into());
         self.order(|reply| Order::Rename(from, to, reply)).await

@@ -75,7 +75,8 @@ const ACCEPT_TIMEOUT: Duration = Duration::from_secs(5);
 /// # Size
 ///
 /// A message may be about 12 kB smaller than the server's `max_payload`, so that it can be quarantined with its failures. A larger
-/// one is refused alone, as `NotEncodable`; one for which the server has no room, as `Full`.
+/// one is refused alone, as `NotEncodable`; one for which the server has no room, as `Full`. If another program has published a larger message and
+/// it is quarantined, its last bytes are left out, and its failures say how many they were.
 ///
 /// Each system keeps one message of that size on the server as a reserve, of 8 MB at most. When the server is full, the store deletes the
 /// reserve, so that it can note which messages have failed and who owns a queue. When there is room again, the store puts it back.
@@ -96,10 +97,11 @@ const ACCEPT_TIMEOUT: Duration = Duration::from_secs(5);
 /// You may limit the streams of queues, as long as `discard` stays `new`. If nothing waits and a limit leaves no room beside the last message,
 /// the store deletes that message when the next one arrives.
 ///
-/// If a stream is configured so that it may lose messages, for example with a `max_age` or with another `retention`, its queue cannot be claimed
-/// until you have configured the stream anew. An owner notices this when it next acknowledges messages or reads a page, and loses the queue. The store does not open if `SV_<system>_STATE` or `SV_<system>_QUARANTINE` may lose messages or has
-/// a `max_msg_size` less than the server's `max_payload`, if one of these two or `SV_<system>_LEASE` has a `max_msgs_per_subject` other than 1,
-/// or if a limit makes the last one lose leases.
+/// If a stream is configured so that it may lose messages or forget keys too early, for example with a `max_age`, with another `retention` or
+/// with a `duplicate_window` shorter than ten minutes, its queue cannot be claimed until you have configured the stream anew. An owner notices
+/// this when it next acknowledges messages or reads a page, and loses the queue. The store does not open if `SV_<system>_STATE` or
+/// `SV_<system>_QUARANTINE` may lose messages or has a `max_msg_size` less than the server's `max_payload`, if one of these two or
+/// `SV_<system>_LEASE` has a `max_msgs_per_subject` other than 1, or if a limit makes the last one lose leases.
 pub struct JetStreamStore {
     url: String,
     security: Security,
