@@ -107,6 +107,7 @@ impl ActorSystemBuilder {
         self
     }
 
+    #[cfg(feature = "testkit")]
     pub(crate) fn at_least_event_capacity(self, events: usize) -> Self {
         let events = self.event_capacity.max(events);
         self.event_capacity(events)
