@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use async_nats::jetstream::Context;
 use async_nats::jetstream::stream::Stream;
 use supervise::durable::{
-    Change, Claim, Fate, Group, JetStreamStore, MessageId, MessageStore, QueueId, Room, Seq, SharedQueues,
+    Change, Claim, Fate, Group, JetStreamStore, MessageId, MessageStore, Owner, QueueId, Room, Seq, SharedQueues,
     StoreError, StoreErrorKind, Stored, Taken,
 };
 
@@ -230,4 +230,26 @@ async fn a_large_window_is_filled_and_emptied_at_once() {
     assert_eq!(taken.messages.len() as u64, MANY);
     commit(&mut first, (1..=MANY).map(|number| handled(queue, number)).collect()).await;
     assert_eq!(take(&mut first, queue, &[]).await.expect("it shares the queue").waiting, 0);
+}
+
+/// A server that was killed may bring messages back that it has deleted. The record that they were handled is written later, with others.
+#[tokio::test]
+async fn what_a_member_has_handled_does_not_come_again_when_the_server_brings_it_back() {
+    let Some(mut server) = Server::start() else { return };
+    let (mut store, claim) = member(&server).await;
+    let queue = claim.queue;
+    commit(&mut store, (1..=3).map(|number| append(queue, number, None)).collect()).await;
+    assert_eq!(take(&mut store, queue, &[]).await.expect("it shares the queue").messages.len(), 3);
+    server.save();
+    let back = async |store: &mut JetStreamStore| {
+        while store.open(&Owner::new("shop")).await.is_err() {}
+        assert!(shared(store).share("orders").await.expect("it is a member").was_ours);
+    };
+    back(&mut store).await;
+    commit(&mut store, vec![handled(queue, 1)]).await;
+    server.restore_stream(&format!("SV_shop_Q{}", queue.0));
+    back(&mut store).await;
+    let taken = take(&mut store, queue, &[2, 3]).await.expect("it shares the queue");
+    assert_eq!(crashes(&taken.messages), [], "1 was handled");
+    assert_eq!(taken.waiting, 2, "1 is deleted again");
 }

@@ -64,12 +64,13 @@ impl Proxy {
                     is_up,
                     async move |bytes| {
                         let text = String::from_utf8_lossy(bytes);
-                        let passes = |word: &Option<&str>| word.is_none_or(|word| !text.contains(word));
-                        if !passes(&held.borrow()) {
+                        let passes = |word: Option<&str>| word.is_none_or(|word| !text.contains(word));
+                        let is_held = !passes(*held.borrow());
+                        if is_held {
                             holding.send_replace(true);
                             // If the proxy is gone, nothing passes any more.
                             let mut now = held.subscribe();
-                            let _ended = now.wait_for(passes).await;
+                            let _ended = now.wait_for(|word| passes(*word)).await;
                         }
                     },
                 ));

@@ -353,8 +353,8 @@ async fn a_message_with_one_damaged_column_keeps_the_others_in_quarantine() {
         desk.commit((0..3).map(|_| append(queue, b"the body"))).await;
         desk.close().await;
         let file = rusqlite::Connection::open(folder.store()).expect("it is free");
-        let changed = file.execute(&format!("UPDATE message SET {change} WHERE (id & 255) = 2"), ());
-        assert_eq!(changed.expect("it can be written"), 1);
+        let rows = file.execute(&format!("UPDATE message SET {change} WHERE (id & 255) = 2"), ());
+        assert_eq!(rows.expect("it can be written"), 1);
         drop(file);
 
         let mut desk = Desk::open(folder.store()).await;

@@ -231,6 +231,11 @@ impl MessageStore for JetStreamStore {
                 {
                     self.known.entry(*queue).or_default().left = owned.tally.left();
                 }
+                for (queue, joined) in
+                    open.queues.iter().filter_map(|(id, queue)| Some((id, queue.joined.as_ref()?)))
+                {
+                    self.known.entry(*queue).or_default().ended.clone_from(&joined.ended);
+                }
             }
             // The earlier connection goes on renewing until there is another one.
             let mut open = Open::connect(self, &owner.system).await?;

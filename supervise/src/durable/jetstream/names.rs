@@ -1,6 +1,6 @@
 //! The queues, and their names.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hasher};
 use std::time::{Instant, SystemTime};
 
@@ -69,6 +69,8 @@ pub(super) struct Known {
     pub(super) members: BTreeMap<String, Sighting<Instant>>,
     /// What has left the queue while this process owned it: everything before a number, and some after it.
     pub(super) left: (u64, Numbers),
+    /// What has left the queue while this process shared it, and the record of the queue may still have.
+    pub(super) ended: BTreeSet<Seq>,
     /// Accepted messages that somebody has deleted, and of which nobody has been told.
     pub(super) lost: Vec<u64>,
 }
@@ -524,10 +526,10 @@ impl Open {
         if to.is_empty() {
             return Ok(());
         }
-        if let Some(taken) = taken {
-            if taken == from || !self.discard_unused(taken).await? {
-                return Ok(());
-            }
+        if let Some(taken) = taken
+            && (taken == from || !self.discard_unused(taken).await?)
+        {
+            return Ok(());
         }
         self.put(&format!("state.queue.{}", from.0), Bytes::copy_from_slice(to.as_bytes())).await?;
         if let Some(queue) = self.queues.get_mut(&from) {

@@ -32,7 +32,7 @@ const ENDED: usize = 32;
 pub(super) struct Joined {
     pub(super) lease: Lease,
     /// The messages that have left the queue, and that the record may still have.
-    ended: BTreeSet<Seq>,
+    pub(super) ended: BTreeSet<Seq>,
     pub(super) charges: HashMap<u64, Charge>,
     /// When this process has last looked for members that have died.
     looked: Option<Instant>,
@@ -75,6 +75,15 @@ impl Open {
         };
         let may_have_begun = self.may_have_begun(id, false).await?;
         self.read_kept(id).await?;
+        // A server that was killed may have brought these back.
+        let ended: BTreeSet<u64> =
+            self.joined(id).into_iter().flat_map(|joined| &joined.ended).map(|seq| seq.0).collect();
+        let state = if ended.is_empty() {
+            state
+        } else {
+            self.take_out(id, ended).await?;
+            self.stream_state(id).await?
+        };
         Ok(Claim {
             queue: id,
             waiting: self.waiting_in(id, &state).await?.messages,
@@ -176,7 +185,8 @@ impl Open {
         self.leases.lose(id);
         let queue = self.queues.get_mut(&id).ok_or_else(|| broken("the queue is gone"))?;
         // Earlier renewals by this process end here.
-        let ended = queue.joined.take().map(|joined| joined.ended).unwrap_or_default();
+        let mut ended = queue.joined.take().map(|joined| joined.ended).unwrap_or_default();
+        ended.extend(self.known.get_mut(&id).map(|known| std::mem::take(&mut known.ended)).unwrap_or_default());
         let stream = queue.stream.clone();
         let lease = loop {
             let present = self.last(&self.lease, &of_member(id, &self.settings.token)).await?;
