@@ -9,6 +9,7 @@ mod open;
 mod quarantine;
 mod read;
 mod record;
+mod rename;
 mod reserve;
 mod shared;
 mod shares;

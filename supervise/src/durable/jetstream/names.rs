@@ -5,8 +5,6 @@ use std::hash::{DefaultHasher, Hasher};
 use std::time::{Instant, SystemTime};
 
 use async_nats::datetime::DateTime;
-use async_nats::jetstream::context::PublishErrorKind;
-use async_nats::jetstream::message::PublishMessage;
 use async_nats::jetstream::stream::{self, Stream};
 use bytes::Bytes;
 use supervise_core::durable::lease::Sighting;
@@ -18,6 +16,7 @@ use super::lease::Lease;
 use super::open::{Open, is_gone, open_stream};
 use super::read::{found, last_messages, last_number, subjects};
 use super::record::{self, Charge};
+use super::rename::of_fence;
 use super::shared::{Joined, of_shared};
 use super::tally::{Numbers, Tally};
 use super::{KEYS_ARE_KEPT, Result, broken};
@@ -190,17 +189,9 @@ impl std::ops::Deref for Looked {
 /// How many lost messages are named at most.
 pub(super) const NAMED: usize = 1000;
 
-/// A number that no stream reaches.
-const NO_SEQUENCE: u64 = i64::MAX as u64;
-
 /// Where the messages of a queue are published.
 pub(super) fn of_queue(id: QueueId) -> String {
     format!("q.{}", id.0)
-}
-
-/// What the stream of a queue has as its subject while the queue is about to be deleted. Nobody sends messages there.
-fn of_fence(id: QueueId) -> String {
-    format!("fence.{}", id.0)
 }
 
 /// Where the failures of a message stand.
@@ -282,7 +273,7 @@ impl Open {
         Ok(looked)
     }
 
-    async fn look(&self, id: QueueId) -> Result<(Stream, Looked)> {
+    pub(super) async fn look(&self, id: QueueId) -> Result<(Stream, Looked)> {
         let name = self.stream_name(id);
         match self.context.get_stream(&name).await {
             Ok(stream) => {
@@ -518,72 +509,6 @@ impl Open {
         broken(format!("somebody has deleted {lost} accepted messages of the queue {name} from its stream"))
     }
 
-    pub(super) async fn rename(&mut self, from: &str, to: &str) -> Result<()> {
-        // Another process may have made a queue of this name since the runtime has looked.
-        self.read_names().await?;
-        let (Some(from), taken) = (self.by_name(from), self.by_name(to)) else { return Ok(()) };
-        // A queue whose name is empty is a discarded one.
-        if to.is_empty() {
-            return Ok(());
-        }
-        if let Some(taken) = taken
-            && (taken == from || !self.discard_unused(taken).await?)
-        {
-            return Ok(());
-        }
-        self.put(&format!("state.queue.{}", from.0), Bytes::copy_from_slice(to.as_bytes())).await?;
-        if let Some(queue) = self.queues.get_mut(&from) {
-            to.clone_into(&mut queue.name);
-        }
-        Ok(())
-    }
-
-    /// Discards a queue that has neither messages nor an owner. Returns whether it had none.
-    async fn discard_unused(&mut self, id: QueueId) -> Result<bool> {
-        if self.is_used(id).await? {
-            return Ok(false);
-        }
-        // Somebody may send to the queue at any moment.
-        let is_there = self.set_fence(id, true).await?;
-        if self.is_used(id).await? {
-            if is_there {
-                self.set_fence(id, false).await?;
-            }
-            return Ok(false);
-        }
-        self.discard(id).await?;
-        Ok(true)
-    }
-
-    async fn is_used(&mut self, id: QueueId) -> Result<bool> {
-        let row = self.row(id).await?;
-        Ok(row.is_some_and(|row| row.waiting > 0 || row.quarantined > 0 || row.owner.is_some()))
-    }
-
-    /// With a fence, the stream of a queue has another subject, so it accepts no message, and what it has accepted before can be seen. Returns
-    /// `false` if there is no such stream.
-    async fn set_fence(&self, id: QueueId, is_fenced: bool) -> Result<bool> {
-        let (stream, _) = match self.look(id).await {
-            Err(error) if error.kind == StoreErrorKind::Damaged => return Ok(false),
-            found => found?,
-        };
-        let fence = self.subject(&of_fence(id));
-        let subject = if is_fenced { fence.clone() } else { self.subject(&of_queue(id)) };
-        let config = stream::Config { subjects: vec![subject], ..stream.cached_info().config.clone() };
-        self.context.update_stream(config).await.map_err(broken)?;
-        if is_fenced {
-            // The server takes messages into a stream one by one. When it refuses this one, it has taken those that had arrived before the fence.
-            let message = PublishMessage::build().expected_last_sequence(NO_SEQUENCE);
-            let sent = self.context.send_publish(fence, message).await.map_err(broken)?;
-            match sent.await {
-                Err(error) if error.kind() == PublishErrorKind::WrongLastSequence => {}
-                Err(error) => return Err(broken(error)),
-                Ok(_) => return Err(broken("the server has stored what it was to refuse")),
-            }
-        }
-        Ok(true)
-    }
-
     /// The queue keeps its name until the rest is gone, so that somebody can discard it again if that fails in its midst.
     pub(super) async fn discard(&mut self, id: QueueId) -> Result<()> {
         if let Err(error) = self.context.delete_stream(self.stream_name(id)).await
@@ -616,7 +541,7 @@ impl Open {
         self.row(id).await
     }
 
-    async fn row(&mut self, id: QueueId) -> Result<Option<QueueRow>> {
+    pub(super) async fn row(&mut self, id: QueueId) -> Result<Option<QueueRow>> {
         self.read_kept(id).await?;
         let Some(queue) = self.queues.get(&id) else { return Ok(None) };
         let waiting = match self.stream_state(id).await {

@@ -1,0 +1,87 @@
+//! A queue gets the name of an empty one, to which other processes may send at the same time.
+
+use async_nats::jetstream::context::PublishErrorKind;
+use async_nats::jetstream::message::PublishMessage;
+use async_nats::jetstream::stream;
+use bytes::Bytes;
+use supervise_core::durable::{QueueId, StoreErrorKind};
+
+use super::names::of_queue;
+use super::open::Open;
+use super::{Result, broken};
+
+/// A number that no stream reaches.
+const NO_SEQUENCE: u64 = i64::MAX as u64;
+
+/// What the stream of a queue has as its subject while the queue is about to be deleted. Nobody sends messages there.
+pub(super) fn of_fence(id: QueueId) -> String {
+    format!("fence.{}", id.0)
+}
+
+impl Open {
+    pub(super) async fn rename(&mut self, from: &str, to: &str) -> Result<()> {
+        // Another process may have made a queue of this name since the runtime has looked.
+        self.read_names().await?;
+        let (Some(from), taken) = (self.by_name(from), self.by_name(to)) else { return Ok(()) };
+        // A queue whose name is empty is a discarded one.
+        if to.is_empty() {
+            return Ok(());
+        }
+        if let Some(taken) = taken
+            && (taken == from || !self.discard_unused(taken).await?)
+        {
+            return Ok(());
+        }
+        self.put(&format!("state.queue.{}", from.0), Bytes::copy_from_slice(to.as_bytes())).await?;
+        if let Some(queue) = self.queues.get_mut(&from) {
+            to.clone_into(&mut queue.name);
+        }
+        Ok(())
+    }
+
+    /// Discards a queue that has neither messages nor an owner. Returns whether it had none.
+    async fn discard_unused(&mut self, id: QueueId) -> Result<bool> {
+        if self.is_used(id).await? {
+            return Ok(false);
+        }
+        // Somebody may send to the queue at any moment.
+        let is_there = self.set_fence(id, true).await?;
+        if self.is_used(id).await? {
+            if is_there {
+                self.set_fence(id, false).await?;
+            }
+            return Ok(false);
+        }
+        self.discard(id).await?;
+        Ok(true)
+    }
+
+    async fn is_used(&mut self, id: QueueId) -> Result<bool> {
+        let row = self.row(id).await?;
+        Ok(row.is_some_and(|row| row.waiting > 0 || row.quarantined > 0 || row.owner.is_some()))
+    }
+
+    /// With a fence, the stream of a queue has another subject, so it accepts no message, and what it has accepted before can be seen. Returns
+    /// whether the server has the stream.
+    async fn set_fence(&self, id: QueueId, is_fenced: bool) -> Result<bool> {
+        let (stream, _) = match self.look(id).await {
+            Err(error) if error.kind == StoreErrorKind::Damaged => return Ok(false),
+            found => found?,
+        };
+        let fence = self.subject(&of_fence(id));
+        let subject = if is_fenced { fence.clone() } else { self.subject(&of_queue(id)) };
+        let config = stream::Config { subjects: vec![subject], ..stream.cached_info().config.clone() };
+        self.context.update_stream(config).await.map_err(broken)?;
+        if is_fenced {
+            // The server takes messages into a stream one by one. When it refuses this one, it has taken those that had arrived before the fence.
+            let message = PublishMessage::build().expected_last_sequence(NO_SEQUENCE);
+            let sent = self.context.send_publish(fence, message).await.map_err(broken)?;
+            match sent.await {
+                Err(error) if error.kind() == PublishErrorKind::WrongLastSequence => {}
+                Err(error) => return Err(broken(error)),
+                Ok(_) => return Err(broken("the server has stored what it was to refuse")),
+            }
+        }
+        Ok(true)
+    }
+}
