@@ -2,23 +2,16 @@
 //!
 //! Rules 27.2, 27.6, 27.11, 27.13 and 27.14.
 
-use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use supervise::durable::{
-    Append, Appended, Change, CommitError, Ended, Fate, Group, JetStreamStore, MessageId, MessageStore, Owner,
-    QueueId, Room, Seq, StoreErrorKind,
+    Appended, Change, CommitError, Ended, Fate, Group, JetStreamStore, MessageId, MessageStore, Owner, Room, Seq,
+    StoreErrorKind,
 };
 
-use crate::fixture::node;
 use crate::proxy::{Passes, Proxy};
 use crate::server::Server;
-use crate::{Desk, LEASE, append, claims, handled, opened, store};
-
-fn large(queue: QueueId, bytes: usize) -> Change {
-    let body = Arc::from(vec![7; bytes]);
-    Change::Append(Append { queue, kind: "order".into(), body, accepted_at: SystemTime::now(), key: None })
-}
+use crate::{Desk, LEASE, append, claims, handled, large, opened, stream_of_only_queue};
 
 #[tokio::test]
 async fn a_key_may_have_any_characters() {
@@ -49,28 +42,6 @@ async fn a_message_that_is_larger_than_the_server_takes_is_refused_alone() {
         );
     }
     assert_eq!(desk.bodies().await, [1, 2, 1, 2, 1, 2]);
-}
-
-/// A message of almost the greatest size still has room for its failures.
-#[tokio::test]
-async fn what_is_accepted_can_be_quarantined_and_retried() {
-    let Some(server) = Server::start() else { return };
-    let mut desk = Desk::new(&server.url()).await;
-    let queue = desk.queue;
-    let mut bytes = 1 << 20;
-    let seq = loop {
-        match desk.commit(vec![large(queue, bytes)]).await.as_deref() {
-            Ok([Appended::Stored(seq)]) => break *seq,
-            _ => bytes -= 500,
-        }
-    };
-    let id = MessageId { queue, seq };
-    let failures = vec!["x".repeat(512); 16];
-    desk.commit(vec![Change::Quarantine { id, fate: Fate::Failed, failures }]).await.expect("it fits");
-    let room = Room { messages: 10, bytes: 1 };
-    assert_eq!(desk.store.quarantined("orders", Seq(0), room).await.expect("the server runs").len(), 1);
-    desk.commit(vec![Change::Retry(id)]).await.expect("it fits");
-    assert_eq!(desk.bodies().await.len(), 1);
 }
 
 #[tokio::test]
@@ -197,22 +168,18 @@ async fn a_sender_stores_nothing_on_a_server_with_an_older_disk() {
     assert_eq!(rows[0].waiting, 1, "{rows:?}");
 }
 
-/// The stream of the only queue.
-async fn stream_name(server: &Server) -> String {
-    use tokio_stream::StreamExt;
-    let context = server.context().await;
-    let names: Vec<_> = context.stream_names().collect().await;
-    let names = names.into_iter().map(|name| name.expect("the server runs"));
-    names.into_iter().find(|name| name.contains("_Q") && !name.contains("QUARANTINE")).expect("there is a queue")
-}
-
 #[tokio::test]
 async fn a_stream_that_was_deleted_behind_our_back_is_told() {
     let Some(server) = Server::start() else { return };
     let mut desk = Desk::new(&server.url()).await;
     let queue = desk.queue;
     desk.commit((1..=3).map(|number| append(queue, number, None)).collect()).await.expect("the server runs");
-    server.context().await.delete_stream(stream_name(&server).await).await.expect("there is such a stream");
+    server
+        .context()
+        .await
+        .delete_stream(stream_of_only_queue(&server).await)
+        .await
+        .expect("there is such a stream");
     assert!(desk.commit(vec![append(queue, 4, None)]).await.is_err());
     desk.store.open(&Owner::new("shop")).await.expect("other queues go on");
     let error = desk.store.claim("orders").await.expect_err("its messages are gone");
@@ -297,37 +264,6 @@ async fn a_claim_does_not_wait_for_an_owner_who_lives() {
     drop(first);
 }
 
-/// Two nodes make many queues at once. Each name is one queue.
-#[tokio::test]
-async fn nodes_that_make_queues_at_once_agree_on_their_numbers() {
-    let Some(server) = Server::start() else { return };
-    let url = server.url();
-    let node = |first: bool| {
-        let url = url.clone();
-        tokio::spawn(async move {
-            let (mut store, _) = opened(&url).await;
-            let mut numbers = Vec::new();
-            for at in 0..10 {
-                let name = format!("queue-{}", if first { at } else { 9 - at });
-                let claimed = store.claim(&name).await;
-                numbers.push((name, claimed.as_ref().ok().map(|claim| claim.queue)));
-            }
-            (store, numbers)
-        })
-    };
-    let (one, other) = (node(true), node(false));
-    let ((mut store, mut numbers), (_other, theirs)) =
-        (one.await.expect("no panic"), other.await.expect("no panic"));
-    numbers.extend(theirs);
-    let rows = store.queues().await.expect("the server runs");
-    assert_eq!(rows.len(), 10, "{rows:?}");
-    for (name, number) in numbers {
-        if let Some(number) = number {
-            assert!(rows.iter().any(|row| row.name == name && row.queue == number), "{name} {number:?}: {rows:?}");
-        }
-    }
-}
-
 #[tokio::test]
 async fn a_fence_grows_also_after_the_server_has_forgotten_all_leases() {
     let Some(mut server) = Server::start() else { return };
@@ -350,8 +286,12 @@ async fn messages_that_were_purged_behind_our_back_are_told_once_and_the_others_
     desk.commit((1..=6).map(|number| append(queue, number, None)).collect()).await.expect("the server runs");
     desk.commit(vec![handled(queue, 1), handled(queue, 3)]).await.expect("the server runs");
     assert_eq!(desk.bodies().await, [2, 4, 5, 6], "what was handled is not lost");
-    let stream =
-        server.context().await.get_stream(stream_name(&server).await).await.expect("there is such a stream");
+    let stream = server
+        .context()
+        .await
+        .get_stream(stream_of_only_queue(&server).await)
+        .await
+        .expect("there is such a stream");
     stream.purge().sequence(5).await.expect("it can be purged");
     let room = Room { messages: 10, bytes: 1 << 20 };
     let error = desk.store.page(queue, Seq(0), room).await.expect_err("two messages are gone");
@@ -528,150 +468,6 @@ async fn whoever_finds_the_server_full_fills_the_reserve_when_there_is_room() {
     tokio::time::timeout(LEASE * 20, filled).await.expect("the store looks again");
 }
 
-/// Otherwise a system with thousands of queues would take minutes to make them.
-#[tokio::test]
-async fn whoever_makes_a_queue_does_not_read_the_names_of_all_others_again() {
-    let Some(server) = Server::start() else { return };
-    let proxy = Proxy::to(server.port()).await;
-    let mut desk = Desk::new(&proxy.url()).await;
-    let context = server.context().await;
-    let name = |number: u32| (format!("sv.shop.state.queue.{number}"), format!("queue-{number}").into());
-    for number in 1..=1000 {
-        let (subject, name) = name(desk.queue.0 + number);
-        context.publish(subject, name).await.expect("the server runs").await.expect("the server runs");
-    }
-    let mut claim = async |name: &str| desk.store.claim(name).await.expect("nobody has it").queue.0;
-    let first = claim("first").await;
-    let before = proxy.bytes_down();
-    assert_eq!([claim("a").await, claim("b").await, claim("c").await], [first + 1, first + 2, first + 3]);
-    let bytes = proxy.bytes_down() - before;
-    assert!(bytes < 60_000, "{bytes} bytes to make three queues");
-    // Another process has made one since.
-    let (mut other, _) = opened(&server.url()).await;
-    other.claim("theirs").await.expect("nobody has it");
-    let theirs = desk.store.queue("theirs").await.expect("the server runs").expect("there is one");
-    assert_eq!(theirs.queue.0, first + 4);
-}
-
-/// Another process is faster, so the numbers of its records are those that this process has read.
-#[tokio::test]
-async fn whoever_finds_another_server_reads_all_names_again() {
-    let Some(mut server) = Server::start() else { return };
-    let (mut store, _) = opened(&server.url()).await;
-    for name in ["a", "b", "c"] {
-        store.claim(name).await.expect("nobody has it");
-    }
-    server.start_empty();
-    let (mut other, _) = opened(&server.url()).await;
-    let theirs = other.claim("orders").await.expect("nobody has it").queue;
-    for name in ["e", "f", "g"] {
-        other.claim(name).await.expect("nobody has it");
-    }
-    let found = async {
-        loop {
-            match store.queue("orders").await {
-                Ok(row) => return row,
-                // It connects again.
-                Err(_) => tokio::time::sleep(LEASE / 10).await,
-            }
-        }
-    };
-    let row = tokio::time::timeout(LEASE * 20, found).await.expect("the server runs").expect("there is one");
-    assert_eq!(row.queue, theirs);
-}
-
-/// A queue that has been discarded has an empty name.
-#[tokio::test]
-async fn no_queue_has_an_empty_name() {
-    let Some(server) = Server::start() else { return };
-    let mut desk = Desk::new(&server.url()).await;
-    let queue = desk.queue;
-    desk.commit(vec![append(queue, 1, None), Change::Release(queue)]).await.expect("the server runs");
-    let claimed =
-        tokio::time::timeout(LEASE * 5, desk.store.claim("")).await.expect("it makes no streams for ever");
-    assert_eq!(claimed.expect_err("it needs a name").kind, StoreErrorKind::Refused);
-    let rename = Change::Rename { from: "orders".to_owned(), to: String::new() };
-    desk.commit(vec![rename]).await.expect("it changes nothing");
-    let (mut next, _) = opened(&server.url()).await;
-    assert_eq!(next.claim("orders").await.expect("nobody has it").waiting, 1);
-}
-
-#[tokio::test]
-async fn a_name_with_the_highest_number_is_told() {
-    let Some(server) = Server::start() else { return };
-    let context = server.context().await;
-    let (mut store, _) = opened(&server.url()).await;
-    let subject = format!("sv.shop.state.queue.{}", u32::MAX);
-    context.publish(subject.clone(), "x".into()).await.expect("it runs").await.expect("it runs");
-    let claimed = tokio::time::timeout(LEASE * 5, store.claim("orders")).await.expect("it does not try for ever");
-    let error = claimed.expect_err("there is no higher number");
-    assert!(error.kind == StoreErrorKind::Refused && error.text.contains(&subject), "{error}");
-}
-
-/// The server comes back with a disk from before the queue. Another process is faster, and its new queue gets the number.
-#[tokio::test]
-async fn a_queue_is_lost_also_if_another_one_has_its_number() {
-    let Some(mut server) = Server::start() else { return };
-    let (mut store, _) = opened(&server.url()).await;
-    server.save();
-    let queue = claims(&mut store).await.expect("nobody has it").queue;
-    let group = Group { changes: (1..=3).map(|number| append(queue, number, None)).collect() };
-    store.commit(&group).await.expect("the server runs");
-    server.restore();
-    let (mut other, _) = opened(&server.url()).await;
-    assert_eq!(other.claim("others").await.expect("nobody has it").queue, queue);
-    store.open(&Owner::new("shop")).await.expect("the server runs");
-    for _ in 0..2 {
-        let error = store.claim("orders").await.expect_err("three accepted messages are missing");
-        assert!(error.kind == StoreErrorKind::Damaged && error.text.contains("orders"), "{error}");
-    }
-}
-
-/// The stream of the names comes back from a backup that is older than a queue.
-#[tokio::test]
-async fn a_new_queue_gets_no_messages_of_a_queue_whose_name_is_lost() {
-    let Some(mut server) = Server::start() else { return };
-    let (mut store, _) = opened(&server.url()).await;
-    server.save();
-    let queue = claims(&mut store).await.expect("nobody has it").queue;
-    store.commit(&Group { changes: vec![append(queue, 1, None)] }).await.expect("the server runs");
-    Box::new(store).close().await.expect("the server runs");
-    server.restore_stream("SV_shop_STATE");
-    let (mut other, _) = opened(&server.url()).await;
-    let name = stream_name(&server).await;
-    for _ in 0..2 {
-        let error = other.claim("others").await.expect_err("the stream has a message of another queue");
-        assert!(error.kind == StoreErrorKind::Damaged && error.text.contains(&name), "{error}");
-    }
-    // Somebody goes on without it.
-    server.context().await.delete_stream(name).await.expect("it is there");
-    assert_eq!(other.claim("others").await.expect("nobody has it").waiting, 0);
-}
-
-/// Nobody knows their names, so nobody would ever handle their messages.
-#[tokio::test]
-async fn a_system_whose_names_are_lost_is_not_opened_while_its_queues_have_messages() {
-    let Some(server) = Server::start() else { return };
-    let mut desk = Desk::new(&server.url()).await;
-    let queue = desk.queue;
-    desk.commit(vec![append(queue, 1, None)]).await.expect("the server runs");
-    Box::new(desk.store).close().await.expect("the server runs");
-    let context = server.context().await;
-    context.delete_stream("SV_shop_STATE").await.expect("it is there");
-    // Another system has none.
-    store(&server.url()).open(&Owner::new("shop-2")).await.expect("it is new");
-    let mut next = store(&server.url());
-    let name = stream_name(&server).await;
-    for _ in 0..2 {
-        let error = next.open(&Owner::new("shop")).await.map(|_| ()).expect_err("a message waits");
-        assert!(error.kind == StoreErrorKind::Damaged && error.text.contains(&name), "{error}");
-    }
-    context.get_stream("SV_shop_STATE").await.map(drop).expect_err("it would be in the way of the restored one");
-    context.delete_stream(name).await.expect("it is there");
-    next.open(&Owner::new("shop")).await.expect("somebody goes on without it");
-    next.claim("orders").await.expect("it is made anew");
-}
-
 #[tokio::test]
 async fn a_queue_that_cannot_be_left_holds_back_no_other_queue() {
     let Some(server) = Server::start() else { return };
@@ -688,31 +484,6 @@ async fn a_queue_that_cannot_be_left_holds_back_no_other_queue() {
     assert_eq!(claim.begun, None);
 }
 
-/// Otherwise two queues would have one name, and nobody would ever handle the messages of one of them.
-#[tokio::test]
-async fn a_queue_gets_no_name_that_another_process_has_just_used() {
-    for is_owned in [false, true] {
-        let Some(server) = Server::start() else { return };
-        let mut desk = Desk::new(&server.url()).await;
-        let queue = desk.queue;
-        desk.commit(vec![append(queue, 1, None), Change::Release(queue)]).await.expect("the server runs");
-        let (mut other, _) = opened(&server.url()).await;
-        let theirs = other.claim("new").await.expect("nobody has it").queue;
-        let last = if is_owned {
-            Change::Handled(MessageId { queue: theirs, seq: Seq(1) })
-        } else {
-            Change::Release(theirs)
-        };
-        other.commit(&Group { changes: vec![append(theirs, 2, None), last] }).await.expect("the server runs");
-        desk.commit(vec![Change::Rename { from: "orders".to_owned(), to: "new".to_owned() }])
-            .await
-            .expect("it runs");
-        let rows = opened(&server.url()).await.0.queues().await.expect("the server runs");
-        let rows: Vec<_> = rows.iter().map(|row| (row.name.as_str(), row.queue, row.waiting)).collect();
-        assert_eq!(rows, [("orders", queue, 1), ("new", theirs, u64::from(!is_owned))]);
-    }
-}
-
 /// The first message waits, and many have left the queue behind it. nats-server 2.9.10 counts some of them still, also when the last one, which
 /// stays in the stream, is gone.
 #[tokio::test]
@@ -727,7 +498,8 @@ async fn a_page_does_not_wait_for_messages_that_have_left_the_queue() {
     desk.commit((2..=81).map(|number| handled(queue, number)).collect()).await.expect("the server runs");
     for has_last in [true, false] {
         if !has_last {
-            let stream = server.context().await.get_stream(stream_name(&server).await).await.expect("it is there");
+            let stream =
+                server.context().await.get_stream(stream_of_only_queue(&server).await).await.expect("it is there");
             stream.delete_message(81).await.expect("it stays there");
         }
         let before = std::time::Instant::now();
@@ -769,188 +541,4 @@ async fn a_page_whose_messages_were_lost_on_their_way_fails() {
     claims(&mut desk.store).await.expect("it is ours");
     let page = desk.store.page(queue, Seq(0), room).await.expect("the wire is whole");
     assert_eq!(page.len(), 400);
-}
-
-/// Publishes bytes that no store has written.
-async fn publish_foreign(server: &Server, queue: QueueId, bytes: Vec<u8>) {
-    let context = server.context().await;
-    let sent = context.publish(format!("sv.shop.q.{}", queue.0), bytes.into()).await;
-    sent.expect("the server runs").await.expect("the stream takes it");
-}
-
-/// An operator must see what it was, and can export it.
-#[tokio::test]
-async fn a_damaged_message_keeps_its_bytes_in_quarantine_and_stays_damaged() {
-    let Some(server) = Server::start() else { return };
-    let mut desk = Desk::new(&server.url()).await;
-    let queue = desk.queue;
-    let bytes = b"\x05\x00\x00\x00order, and then something else".to_vec();
-    publish_foreign(&server, queue, bytes.clone()).await;
-    let room = Room { messages: 10, bytes: 1 << 20 };
-    let seen = desk.store.page(queue, Seq(0), room).await.expect("it is ours");
-    assert!(seen[0].is_damaged && *seen[0].body == *bytes, "{seen:?}");
-    let id = MessageId { queue, seq: Seq(1) };
-    desk.commit(vec![Change::Quarantine { id, fate: Fate::Damaged, failures: vec!["x".to_owned()] }])
-        .await
-        .expect("the server runs");
-    let confined = desk.store.quarantined("orders", Seq(0), room).await.expect("the server runs");
-    let message = &confined[0].message;
-    assert!(message.is_damaged && *message.body == *bytes && message.failures == ["x"], "{confined:?}");
-    // A retry does not make it whole.
-    desk.commit(vec![Change::Retry(id)]).await.expect("the server runs");
-    let seen = desk.store.page(queue, Seq(0), room).await.expect("it is ours");
-    assert!(seen[0].is_damaged && *seen[0].body == *bytes, "{seen:?}");
-}
-
-/// Others may publish messages that are as large as the server takes. With its failures, such a message does not fit into the quarantine.
-#[tokio::test]
-async fn a_foreign_message_that_is_too_large_for_the_quarantine_does_not_stop_the_store() {
-    let Some(server) = Server::start() else { return };
-    let mut desk = Desk::new(&server.url()).await;
-    let queue = desk.queue;
-    let room = Room { messages: 10, bytes: 1 };
-    for (number, is_damaged) in [(1, true), (2, false)] {
-        let mut bytes = vec![0xff; 1 << 20];
-        if !is_damaged {
-            // As the store writes it: a kind, a time, and a body.
-            let length = u32::try_from(bytes.len() - 20).expect("it is short").to_le_bytes();
-            let head = [&[0, 0, 0, 0, 8, 0, 0, 0][..], &[0; 8], &length].concat();
-            bytes.splice(..20, head);
-        }
-        publish_foreign(&server, queue, bytes).await;
-        let seen = desk.store.page(queue, Seq(0), room).await.expect("it is ours");
-        assert_eq!(seen[0].is_damaged, is_damaged);
-        let id = MessageId { queue, seq: Seq(number) };
-        let failures = vec!["x".repeat(512); 16];
-        let confine = Change::Quarantine { id, fate: Fate::Failed, failures };
-        desk.commit(vec![confine]).await.expect("other queues go on");
-        assert_eq!(desk.bodies().await.len(), 0);
-        let confined = desk.store.quarantined("orders", Seq(number - 1), room).await.expect("the server runs");
-        let message = &confined[0].message;
-        assert!(message.is_damaged && message.body.len() > (1 << 20) - (14 << 10), "{}", message.body.len());
-        assert!(message.failures.last().is_some_and(|last| last.contains("bytes")), "{:?}", message.failures);
-        desk.commit(vec![Change::Discard(id)]).await.expect("the server runs");
-    }
-    // Nor does its retry, although it has no room for an id.
-    publish_foreign(&server, queue, vec![0xff; (1 << 20) - 50]).await;
-    let id = MessageId { queue, seq: Seq(3) };
-    desk.commit(vec![Change::Quarantine { id, fate: Fate::Failed, failures: Vec::new() }]).await.expect("it fits");
-    desk.commit(vec![Change::Retry(id)]).await.expect("other queues go on");
-    assert_eq!(desk.bodies().await.len(), 1);
-}
-
-/// A rename deletes the queue that has the new name if it is empty. Somebody sends to that queue at the same time.
-#[tokio::test]
-async fn a_rename_loses_no_message_that_was_accepted_at_the_same_time() {
-    for step in ["STREAM.DELETE.", "STREAM.UPDATE."] {
-        let Some(server) = Server::start() else { return };
-        let proxy = Proxy::to(server.port()).await;
-        let mut desk = Desk::new(&proxy.url()).await;
-        let queue = desk.queue;
-        desk.commit(vec![append(queue, 1, None), Change::Release(queue)]).await.expect("the server runs");
-        let (mut other, _) = opened(&server.url()).await;
-        let theirs = other.claim("new").await.expect("nobody has it").queue;
-        other.commit(&Group { changes: vec![Change::Release(theirs)] }).await.expect("the server runs");
-        proxy.holds(step);
-        let rename = desk.commit(vec![Change::Rename { from: "orders".to_owned(), to: "new".to_owned() }]);
-        let send = async {
-            proxy.has_held().await;
-            let answers = other.commit(&Group { changes: vec![append(theirs, 2, None)] }).await;
-            proxy.holds_nothing();
-            matches!(answers.as_deref(), Ok([Appended::Stored(_)]))
-        };
-        let (renamed, was_accepted) = tokio::join!(rename, send);
-        renamed.expect("the server runs");
-        let (mut store, _) = opened(&server.url()).await;
-        let rows = store.queues().await.expect("the server runs");
-        let rows: Vec<_> = rows.iter().map(|row| (row.name.as_str(), row.queue, row.waiting)).collect();
-        if !was_accepted {
-            assert_eq!(rows, [("new", queue, 1)], "{step}");
-            continue;
-        }
-        assert_eq!(rows, [("orders", queue, 1), ("new", theirs, 1)], "{step}");
-        // That queue goes on.
-        let mut desk = Desk { queue: store.claim("new").await.expect("nobody has it").queue, store };
-        desk.commit(vec![append(theirs, 3, None)]).await.expect("the server runs");
-        assert_eq!(desk.bodies().await, [2, 3]);
-    }
-}
-
-/// The process that renames dies when nobody can send to the queue any more, and it has not deleted the queue yet.
-#[tokio::test]
-async fn a_rename_that_was_interrupted_can_be_repeated() {
-    let Some(server) = Server::start() else { return };
-    let proxy = Proxy::to(server.port()).await;
-    let mut desk = Desk::new(&proxy.url()).await;
-    let queue = desk.queue;
-    desk.commit(vec![append(queue, 1, None), Change::Release(queue)]).await.expect("the server runs");
-    let (mut other, _) = opened(&server.url()).await;
-    let theirs = other.claim("new").await.expect("nobody has it").queue;
-    other.commit(&Group { changes: vec![Change::Release(theirs)] }).await.expect("the server runs");
-    let rename = || vec![Change::Rename { from: "orders".to_owned(), to: "new".to_owned() }];
-    proxy.holds("STREAM.DELETE.");
-    desk.commit(rename()).await.expect_err("the server does not hear of it");
-    drop(desk);
-    let error = other.claim("new").await.expect_err("it is about to be deleted");
-    assert!(error.kind == StoreErrorKind::Refused && error.text.contains("rename"), "{error}");
-    other.commit(&Group { changes: rename() }).await.expect("the server runs");
-    let rows = other.queues().await.expect("the server runs");
-    let rows: Vec<_> = rows.iter().map(|row| (row.name.as_str(), row.queue, row.waiting)).collect();
-    assert_eq!(rows, [("new", queue, 1)]);
-}
-
-/// Another process has put another message into that place in the meantime.
-#[tokio::test]
-async fn a_retry_takes_no_other_message_out_of_quarantine() {
-    let Some(server) = Server::start() else { return };
-    let proxy = Proxy::to(server.port()).await;
-    let mut desk = Desk::new(&proxy.url()).await;
-    let queue = desk.queue;
-    let id = MessageId { queue, seq: Seq(1) };
-    let confine = Change::Quarantine { id, fate: Fate::Failed, failures: Vec::new() };
-    desk.commit(vec![append(queue, 1, None), append(queue, 2, None), confine]).await.expect("the server runs");
-    let context = server.context().await;
-    let place = format!("sv.shop.quarantine.{}.1", queue.0);
-    proxy.holds("retry-");
-    let replace = async {
-        proxy.has_held().await;
-        let sent = context.publish(place, "another one".into()).await.expect("the server runs");
-        sent.await.expect("the server runs");
-        proxy.holds_nothing();
-    };
-    let (retried, ()) = tokio::join!(desk.commit(vec![Change::Retry(id)]), replace);
-    retried.expect("the server runs");
-    assert_eq!(desk.bodies().await, [2, 1]);
-    let room = Room { messages: 10, bytes: 1 << 20 };
-    let left = desk.store.quarantined("orders", Seq(0), room).await.expect("the server runs");
-    assert_eq!(left.len(), 1, "nobody has retried or discarded it");
-}
-
-/// Otherwise nobody would know that the queue still has its old name.
-#[tokio::test]
-async fn who_renames_a_queue_is_told_if_somebody_has_just_used_the_new_name() {
-    let Some(server) = Server::start() else { return };
-    let proxy = Proxy::to(server.port()).await;
-    let mut desk = Desk::new(&server.url()).await;
-    let queue = desk.queue;
-    desk.commit(vec![append(queue, 1, None), Change::Release(queue)]).await.expect("the server runs");
-    let theirs = desk.store.claim("new").await.expect("nobody has it").queue;
-    desk.commit(vec![Change::Release(theirs)]).await.expect("the server runs");
-    let system = node(&proxy.url());
-    system.store().ready().await.expect("the server runs");
-    proxy.holds("STREAM.UPDATE.");
-    let store = system.store();
-    let send = async {
-        proxy.has_held().await;
-        desk.commit(vec![append(theirs, 2, None)]).await.expect("the server runs");
-        proxy.holds_nothing();
-    };
-    let (renamed, ()) = tokio::join!(store.rename("orders", "new"), send);
-    let error = renamed.expect_err("it has a message");
-    assert!(error.kind == StoreErrorKind::Refused && error.text.contains("`new`"), "{error}");
-    desk.commit(vec![handled(theirs, 1)]).await.expect("the server runs");
-    let theirs = desk.store.claim("new").await.expect("nobody has it").queue;
-    desk.commit(vec![handled(theirs, 1), Change::Release(theirs)]).await.expect("the server runs");
-    store.rename("orders", "new").await.expect("it is empty");
-    system.terminate().await;
 }

@@ -2,19 +2,16 @@
 //!
 //! Rules 27.1, 27.13, 27.14 and 27.19.
 
-use std::sync::Arc;
-use std::time::SystemTime;
-
 use async_nats::jetstream::stream::Stream;
 use supervise::durable::{
-    Append, Appended, Change, Fate, Group, JetStreamStore, MessageId, MessageStore, Owner, QueueId, Room, Seq,
+    Appended, Change, Fate, Group, JetStreamStore, MessageId, MessageStore, Owner, QueueId, Room, Seq,
     StoreErrorKind,
 };
 
 use crate::members::{commit, crashes, member, take, take_all};
 use crate::proxy::Proxy;
 use crate::server::Server;
-use crate::{Desk, LEASE, append, claims, handled, opened};
+use crate::{Desk, LEASE, append, claims, handled, large, opened};
 
 async fn stream(server: &Server, queue: QueueId) -> Stream {
     let name = format!("SV_shop_Q{}", queue.0);
@@ -205,11 +202,6 @@ async fn whoever_lists_the_queues_causes_no_false_alarm() {
     desk.commit(vec![append(queue, 4, None), handled(queue, 2)]).await.expect("the server runs");
     assert_eq!(desk.store.queues().await.expect("the server runs")[0].waiting, 2);
     assert_eq!(desk.bodies().await, [1, 4], "nobody has deleted anything");
-}
-
-fn large(queue: QueueId, bytes: usize) -> Change {
-    let body = Arc::from(vec![7; bytes]);
-    Change::Append(Append { queue, kind: "order".into(), body, accepted_at: SystemTime::now(), key: None })
 }
 
 #[tokio::test]

@@ -9,9 +9,11 @@ mod fixture;
 mod kept;
 mod kills;
 mod members;
+mod names;
 mod nodes;
 mod place;
 mod proxy;
+mod quarantine;
 mod security;
 mod server;
 mod settings;
@@ -71,6 +73,15 @@ impl Desk {
     }
 }
 
+/// The stream of the only queue.
+async fn stream_of_only_queue(server: &Server) -> String {
+    use tokio_stream::StreamExt;
+    let context = server.context().await;
+    let names: Vec<_> = context.stream_names().collect().await;
+    let names = names.into_iter().map(|name| name.expect("the server runs"));
+    names.into_iter().find(|name| name.contains("_Q") && !name.contains("QUARANTINE")).expect("there is a queue")
+}
+
 /// Opens and claims until it works, as the runtime does.
 async fn claims(store: &mut JetStreamStore) -> Result<Claim, StoreError> {
     let deadline = tokio::time::Instant::now() + LEASE * 20;
@@ -94,6 +105,11 @@ async fn claims(store: &mut JetStreamStore) -> Result<Claim, StoreError> {
 fn append(queue: QueueId, number: u64, key: Option<String>) -> Change {
     let body = Arc::from(number.to_le_bytes());
     Change::Append(Append { queue, kind: "order".into(), body, accepted_at: SystemTime::now(), key })
+}
+
+fn large(queue: QueueId, bytes: usize) -> Change {
+    let body = Arc::from(vec![7; bytes]);
+    Change::Append(Append { queue, kind: "order".into(), body, accepted_at: SystemTime::now(), key: None })
 }
 
 fn handled(queue: QueueId, seq: u64) -> Change {
