@@ -57,6 +57,25 @@ fn look_for(collector: &mut Collector, listing: &mut Listing, seconds: u64, acto
     look.close()
 }
 
+/// 6000 actors have failed, which is more than are remembered, and each has one restart left.
+fn clerks_near_their_limits(collector: &mut Collector, within: u64) -> Vec<Sight<'static>> {
+    let keys = 100..6_100;
+    for key in keys.clone() {
+        failed(collector, 1, Decision { used: Some((4, 5)), ..decision("/user/clerk", key, restarting()) });
+    }
+    let budget = Budget {
+        used: 4,
+        of: 5,
+        within: Some(secs(within)),
+        counts: Counts::All,
+        takes: Takes::Nobody,
+        rule: None,
+        anew_at: Some(secs(within + 1)),
+        slides: false,
+    };
+    keys.map(|key| Sight { budget: Some(budget), ..at(2, "clerk", key) }).collect()
+}
+
 fn kinds(view: &View) -> Vec<(Kind, &str)> {
     view.cards.iter().map(|card| (card.kind, &*card.path)).collect()
 }

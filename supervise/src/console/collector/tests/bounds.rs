@@ -155,25 +155,7 @@ fn con_18_all_is_not_well_if_events_were_missed() {
 #[test]
 fn con_12_more_actors_may_be_near_their_limits_than_are_remembered() {
     let mut collector = Collector::default();
-    for key in 0..6_000 {
-        failed(
-            &mut collector,
-            1,
-            Decision { used: Some((4, 5)), ..decision("/user/clerk", 100 + key, restarting()) },
-        );
-    }
-    let budget = Budget {
-        used: 4,
-        of: 5,
-        within: Some(secs(60)),
-        counts: Counts::All,
-        takes: Takes::Nobody,
-        rule: None,
-        anew_at: Some(secs(61)),
-        slides: false,
-    };
-    let actors: Vec<Sight<'_>> =
-        (0..6_000).map(|key| Sight { budget: Some(budget), ..at(2, "clerk", 100 + key) }).collect();
+    let actors = clerks_near_their_limits(&mut collector, 60);
     let view = look(&mut collector, 2, &actors);
     let [card] = &view.cards[..] else { panic!("{:?}", view.cards) };
     assert_eq!((card.kind, card.actors, card.at_least), (Kind::NearLimit, 4_096, true));
@@ -183,22 +165,7 @@ fn con_12_more_actors_may_be_near_their_limits_than_are_remembered() {
 #[test]
 fn con_12_more_actors_are_near_a_limit_with_a_long_window_than_are_remembered() {
     let mut collector = Collector::default();
-    for key in 0..6_000 {
-        let used = Some((4, 5));
-        failed(&mut collector, 1, Decision { used, ..decision("/user/clerk", 100 + key, restarting()) });
-    }
-    let budget = Budget {
-        used: 4,
-        of: 5,
-        within: Some(secs(600)),
-        counts: Counts::All,
-        takes: Takes::Nobody,
-        rule: None,
-        anew_at: Some(secs(601)),
-        slides: false,
-    };
-    let actors: Vec<Sight<'_>> =
-        (0..6_000).map(|key| Sight { budget: Some(budget), ..at(2, "clerk", 100 + key) }).collect();
+    let actors = clerks_near_their_limits(&mut collector, 600);
     for second in [2, 62, 600] {
         let view = look(&mut collector, second, &actors);
         let [card] = &view.cards[..] else { panic!("{second}: {:?}", view.cards) };

@@ -654,22 +654,7 @@ fn con_13_a_second_loop_has_a_line_of_its_own_although_others_are_forgotten() {
 fn con_13_a_loop_is_said_to_be_over_although_actors_near_a_limit_are_forgotten() {
     use super::super::super::lines::{Line, Lines};
     let (mut collector, mut lines) = (Collector::default(), Lines::default());
-    for key in 0..6_000 {
-        let used = Some((4, 5));
-        failed(&mut collector, 1, Decision { used, ..decision("/user/clerk", 100 + key, restarting()) });
-    }
-    let budget = Budget {
-        used: 4,
-        of: 5,
-        within: Some(secs(3_600)),
-        counts: Counts::All,
-        takes: Takes::Nobody,
-        rule: None,
-        anew_at: Some(secs(3_601)),
-        slides: false,
-    };
-    let mut actors: Vec<Sight<'_>> =
-        (0..6_000).map(|key| Sight { budget: Some(budget), ..at(2, "clerk", 100 + key) }).collect();
+    let mut actors = clerks_near_their_limits(&mut collector, 3_600);
     actors.push(Sight { actor_type: "shop::Gateway", ..at(2, "gateway", 7) });
     for second in 700..703 {
         let child_type = "shop::Gateway";
