@@ -133,7 +133,7 @@ async fn con_13_a_place_whose_actors_fail_again_and_again_is_in_a_restart_loop(s
     assert!(!watch.text().contains("Restart loop"), "it is calm\n{}", watch.text());
 }
 
-/// The time for which a backoff supervisor waits is no sign that the outage is over. Rule 22.3.
+/// While a backoff supervisor waits, the outage goes on. Rule 22.3.
 #[supervise::test]
 async fn con_13_an_outage_of_hours_below_a_backoff_supervisor_is_one_loop(system: &TestSystem) {
     system.allow_failures();

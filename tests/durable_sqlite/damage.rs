@@ -332,7 +332,7 @@ async fn a_thousand_flipped_bits_change_nothing_or_are_told() {
     assert!(damaged > 0 && refused > 0, "{unchanged} unchanged, {damaged} damaged, {refused} refused");
 }
 
-/// Then a value is not of its type any more: it is no text, or no number. The body can still be read.
+/// One value has the wrong type, such as a text where a number belongs. The body can still be read.
 #[tokio::test]
 async fn a_message_with_one_damaged_column_keeps_the_others_in_quarantine() {
     let changes = [

@@ -82,7 +82,7 @@ impl Pace {
         self.looping
     }
 
-    /// After this time there is no loop, and no other failure since `last` that may begin one.
+    /// The time after which any loop is over and the failure at `last` can no longer begin one.
     pub(super) fn calm_after(&self, last: Time) -> Time {
         let over_after = self.looping.map_or(Time::ZERO, |_| self.over_after());
         over_after.max(last.saturating_add(QUICKLY))

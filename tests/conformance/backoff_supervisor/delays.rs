@@ -47,13 +47,13 @@ async fn a_delay_after_a_failure_is_an_event(system: &TestSystem) {
     boom(system, &supervisor).await;
     probe.expect(Seen::Made).await;
     assert_eq!(told().await, [(child, MIN, 1)]);
-    // This end is no failure.
+    // The child ends by itself, without a failure.
     supervisor.finish().tell().unwrap();
     probe.expect(Seen::Made).await;
     assert_eq!(told().await, []);
 }
 
-/// Whatever happens during a delay, it is one event, and there is no other. Rules 13.4 to 13.7.
+/// Each delay is reported once, also if it is ended early. Rules 13.4 to 13.7.
 #[supervise::test]
 async fn each_delay_is_one_event(system: &TestSystem) {
     system.allow_failures();
