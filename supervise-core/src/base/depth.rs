@@ -10,17 +10,40 @@ pub(crate) fn is_shallow(bytes: &[u8]) -> bool {
     Scanner(bytes).is_shallow()
 }
 
+/// How many bytes a value with this marker takes, if the marker says so and there is nothing inside. Otherwise 0.
+static PLAIN: [u8; 256] = {
+    let (mut sizes, mut marker) = ([0; 256], 0_u8);
+    loop {
+        sizes[marker as usize] = match marker {
+            0x00..=0x7f | 0xe0..=0xff | 0xc0..=0xc3 => 1,
+            0xa0..=0xbf => 1 + (marker & 0x1f),
+            0xcc | 0xd0 => 2,
+            0xcd | 0xd1 | 0xd4 => 3,
+            0xd5 => 4,
+            0xca | 0xce | 0xd2 => 5,
+            0xd6 => 6,
+            0xcb | 0xcf | 0xd3 => 9,
+            0xd7 => 10,
+            0xd8 => 18,
+            _ => 0,
+        };
+        if marker == u8::MAX {
+            break sizes;
+        }
+        marker += 1;
+    }
+};
+
 struct Scanner<'a>(&'a [u8]);
 
 impl Scanner<'_> {
     fn is_shallow(&mut self) -> bool {
-        // Most messages are numbers and texts, for which nothing needs to be remembered.
+        // Most messages are numbers and short texts, for which nothing needs to be remembered.
         while let Some(&marker) = self.0.first()
-            && !matches!(marker, 0x80..=0x9f | 0xdc..=0xdf)
+            && let size @ 1.. = PLAIN[usize::from(marker)]
         {
-            if self.value().is_none() {
-                return false;
-            }
+            let Some(rest) = self.0.get(usize::from(size)..) else { return false };
+            self.0 = rest;
         }
         self.0.is_empty() || self.is_nested_shallow()
     }
@@ -52,28 +75,19 @@ impl Scanner<'_> {
         let (&marker, rest) = self.0.split_first()?;
         self.0 = rest;
         let (skip, inside) = match marker {
-            0x00..=0x7f | 0xe0..=0xff | 0xc0..=0xc3 => (0, 0),
             0x80..=0x8f => (0, 2 * u64::from(marker & 0x0f)),
             0x90..=0x9f => (0, u64::from(marker & 0x0f)),
-            0xa0..=0xbf => (u64::from(marker & 0x1f), 0),
             0xc4 | 0xd9 => (self.number(1)?, 0),
             0xc5 | 0xda => (self.number(2)?, 0),
             0xc6 | 0xdb => (self.number(4)?, 0),
             0xc7 => (self.number(1)? + 1, 0),
             0xc8 => (self.number(2)? + 1, 0),
             0xc9 => (self.number(4)? + 1, 0),
-            0xcc | 0xd0 => (1, 0),
-            0xcd | 0xd1 | 0xd4 => (2, 0),
-            0xd5 => (3, 0),
-            0xca | 0xce | 0xd2 => (4, 0),
-            0xd6 => (5, 0),
-            0xcb | 0xcf | 0xd3 => (8, 0),
-            0xd7 => (9, 0),
-            0xd8 => (17, 0),
             0xdc => (0, self.number(2)?),
             0xdd => (0, self.number(4)?),
             0xde => (0, 2 * self.number(2)?),
             0xdf => (0, 2 * self.number(4)?),
+            plain => (u64::from(PLAIN[usize::from(plain)]) - 1, 0),
         };
         self.take(skip)?;
         Some(inside)
