@@ -165,7 +165,7 @@ async fn rem_55_messages_that_reach_a_node_behind_the_end_of_their_actor_are_dea
     let letters = there.dead_letters();
     assert_eq!(letters.len(), 10);
     for letter in letters {
-        assert_eq!((letter.message, letter.reason), ("put", DeadLetterReason::Stopped));
+        assert_eq!((letter.message, letter.reason), ("Put", DeadLetterReason::Stopped));
         assert_eq!(
             (letter.recipient.local(), letter.recipient_type),
             ("/user/bin", Some(std::any::type_name::<Bin>()))

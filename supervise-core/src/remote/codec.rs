@@ -94,6 +94,8 @@ impl From<Undecodable> for DeadLetterReason {
 pub struct RemoteHandler {
     /// Its name.
     pub name: &'static str,
+    /// The name that dead letters give to its messages.
+    pub message: &'static str,
     /// The names of its arguments, in the order in which they are written.
     pub arguments: &'static [&'static str],
 }

@@ -462,7 +462,7 @@ impl Link {
         let (actor_name, handler_name) = (actor.to_owned(), known.name.to_owned());
         let note = Note::Contract { number, actor: actor_name, handler: handler_name, arguments: arguments() };
         state.association.send(Frame::Note(bytes(&note).into())).ok()?;
-        state.kept.handlers.push(known.name);
+        state.kept.handlers.push(known.message);
         state.kept.contracts.insert((actor, handler), number);
         Some(number)
     }

@@ -82,7 +82,7 @@ impl RemoteType {
 
     /// The name that dead letters give to messages for this handler.
     pub(super) fn message_name(&self, handler: &str) -> Option<&'static str> {
-        self.contract.iter().find(|known| known.name == handler).map(|known| known.name)
+        self.contract.iter().find(|known| known.name == handler).map(|known| known.message)
     }
 }
 

@@ -379,8 +379,8 @@ impl<K: ShardKey, A: RemoteActor> Actor for Keeper<K, A> {
 impl<K: ShardKey, A: RemoteActor> RemoteActor for Keeper<K, A> {
     const NAME: &'static str = const { &WireName::new("keeper of ", A::NAME) }.text();
     const CONTRACT: &'static [RemoteHandler] = &[
-        RemoteHandler { name: "release", arguments: &["key"] },
-        RemoteHandler { name: "settle", arguments: &["from", "fingerprint"] },
+        RemoteHandler { name: "release", message: "release", arguments: &["key"] },
+        RemoteHandler { name: "settle", message: "settle", arguments: &["from", "fingerprint"] },
     ];
 
     fn encode(message: KeeperMessage<K, A>, out: &mut Outgoing) -> Result<(), Unsendable> {

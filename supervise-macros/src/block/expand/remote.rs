@@ -87,7 +87,8 @@ pub(super) fn remote(block: &Block) -> Vec<TokenStream> {
 
 /// The handler in the contract: its name, and those of its arguments.
 fn entry(block: &Block, handler: &Handler) -> TokenStream {
-    let (krate, cfgs, name) = (&block.krate, &handler.cfgs, handler.ident.unraw().to_string());
+    let (krate, cfgs) = (&block.krate, &handler.cfgs);
+    let (name, message) = (handler.ident.unraw().to_string(), handler.variant.to_string());
     let mut arguments = TokenStream::new();
     for field in &handler.fields {
         let name = field.ident.unraw().to_string();
@@ -95,7 +96,7 @@ fn entry(block: &Block, handler: &Handler) -> TokenStream {
     }
     quote_spanned! {Span::mixed_site()=>
         #cfgs
-        #krate::remote::RemoteHandler { name: #name, arguments: &[#arguments] },
+        #krate::remote::RemoteHandler { name: #name, message: #message, arguments: &[#arguments] },
     }
 }
 
