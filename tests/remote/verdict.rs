@@ -127,6 +127,36 @@ async fn rem_38_at_the_verdict_a_sent_ask_lost_its_connection_and_one_not_sent_w
 }
 
 #[tokio::test(start_paused = true)]
+async fn rem_65_at_the_verdict_each_message_that_did_not_leave_is_a_dead_letter_of_its_own() {
+    let network = Network::new(1);
+    let mut here = Place::with(&network, "here", |builder| builder.window(2000)).await;
+    let there = Place::new(&network, "there").await;
+    let echo = there.echo("echo", &here).await;
+    settle().await;
+    network.partition("here:1", "there:1");
+    let told: Vec<&str> = (0..200).map(|number| if number % 7 == 0 { "Fail" } else { "Note" }).collect();
+    for (number, name) in told.iter().enumerate() {
+        if number == 10 {
+            // These leave. For those that follow together, the window has no longer enough room.
+            settle().await;
+        }
+        let is_told =
+            if *name == "Note" { echo.note(1).tell().is_ok() } else { echo.fail("no".to_owned()).tell().is_ok() };
+        assert!(is_told);
+    }
+    tokio::time::sleep(Duration::from_secs(20)).await;
+    let letters = here.dead_letters();
+    assert!(letters.iter().all(|letter| letter.reason == DeadLetterReason::Unreachable), "{letters:?}");
+    let left = told.len() - letters.len();
+    assert_eq!(left, 10);
+    let count = |names: &[&str], of: &str| names.iter().filter(|name| **name == of).count();
+    let names: Vec<&str> = letters.iter().map(|letter| letter.message).collect();
+    for name in ["Note", "Fail"] {
+        assert_eq!(count(&names, name), count(&told[left..], name), "{name}: {names:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn rem_41_an_orderly_end_of_the_system_is_told_as_such() {
     let network = Network::new(1);
     let (here, there) = two(&network).await;

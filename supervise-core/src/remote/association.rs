@@ -53,9 +53,8 @@ struct Greets {
     pause: Time,
     /// When the peer was heard last, or the greeting began.
     heard: Time,
-    /// The incarnation that was heard last, and the newest version of the wire that it speaks.
+    /// The incarnation that was heard last.
     peer: Option<Id>,
-    version: u16,
 }
 
 impl Association {
@@ -182,15 +181,6 @@ impl Association {
         Ok(())
     }
 
-    /// Queues a message that expects no answer, in place of [`send`](Self::send) with a [`Frame::Tell`]. Drops the message if there is no
-    /// association.
-    #[inline]
-    pub fn tell(&mut self, to: Id, body: Body) {
-        if let State::Up(up) = &mut self.state {
-            up.put(Frame::Tell { to, body });
-        }
-    }
-
     /// Forgets the asks whose askers wait no more. Their answers are dropped.
     pub fn forget_asks(&mut self, asks: impl IntoIterator<Item = u64>) {
         if let State::Up(up) = &mut self.state {
@@ -293,7 +283,7 @@ impl Association {
     fn greet(&mut self, now: Time, effects: &mut Vec<Effect>) {
         let mine = self.next_number();
         let pause = self.settings.greet_every;
-        let greets = Greets { mine, next: now + pause, pause, heard: now, peer: self.there, version: VERSIONS.0 };
+        let greets = Greets { mine, next: now + pause, pause, heard: now, peer: self.there };
         self.state = State::Greeting(greets);
         effects.push(Effect::Transmit(Packet::Hello { from: self.me.clone(), mine }));
     }
@@ -315,7 +305,7 @@ impl Association {
                 } else if let State::Greeting(greets) = &self.state
                     && greets.mine == yours
                 {
-                    self.is_up(now, mine, Some(from.uid), from.versions.1, effects);
+                    self.is_up(now, mine, Some(from.uid), effects);
                 }
             }
             Packet::Frames { to, from, sequence, acknowledged, frames } => {
@@ -323,8 +313,8 @@ impl Association {
                     && greets.mine == to
                 {
                     // The peer is up with this number, which the sender can know only from a welcome.
-                    let (peer, version) = (greets.peer, greets.version);
-                    self.is_up(now, from, peer, version, effects);
+                    let peer = greets.peer;
+                    self.is_up(now, from, peer, effects);
                 }
                 match &mut self.state {
                     State::Up(up) if up.mine == to && up.yours == from => {
@@ -374,7 +364,6 @@ impl Association {
             State::Greeting(greets) => {
                 greets.heard = now;
                 greets.peer = Some(peer.uid);
-                greets.version = peer.versions.1;
                 greets.mine
             }
             State::Up(up) => up.mine,
@@ -383,11 +372,9 @@ impl Association {
         effects.push(Effect::Transmit(Packet::Welcome { from: self.me.clone(), yours, mine }));
     }
 
-    /// `version` is the newest that the peer speaks.
-    fn is_up(&mut self, now: Time, yours: Number, peer: Option<Id>, version: u16, effects: &mut Vec<Effect>) {
+    fn is_up(&mut self, now: Time, yours: Number, peer: Option<Id>, effects: &mut Vec<Effect>) {
         if let State::Greeting(Greets { mine, .. }) = self.state {
-            let version = version.min(self.me.versions.1);
-            self.state = State::Up(Box::new(Up::new((mine, yours), peer, version, now)));
+            self.state = State::Up(Box::new(Up::new((mine, yours), peer, now)));
             effects.push(Effect::Up { mine, yours });
         }
     }

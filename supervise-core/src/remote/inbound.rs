@@ -10,7 +10,7 @@ use super::codec::{Arguments, Asked, ok, read, scope};
 use super::holding::{Held, Holding};
 use super::link::{Link, Over, Work};
 use super::remote_actor::{Delivered, Inlet, RemoteType};
-use super::wire::{Find, Note, Signal, WireEnd, WireRef, take_number};
+use super::wire::{Find, Note, Signal, Told, WireEnd, WireRef, take_number};
 use crate::actor::{AnyActorRef, AskError, EndReason, System};
 use crate::base::is_shallow;
 use crate::observe::{DeadLetterReason, Lost};
@@ -123,7 +123,11 @@ impl Peer<'_> {
     fn carry_out(&mut self, frame: &Frame, contracts: &mut Contracts) {
         let (link, mine, bytes) = (self.link, self.mine, frame.size());
         match frame {
-            &Frame::Tell { to, ref body } => self.message((to, bytes), body, None, contracts),
+            &Frame::Tell { to, ref body, .. } => {
+                for (message, bytes) in Told::new(body) {
+                    self.message((to, bytes), message, None, contracts);
+                }
+            }
             &Frame::Ask { to, ask, ref body } => {
                 let asked = Asked { link: Arc::clone(link), mine, ask };
                 if to == 0 {
@@ -335,11 +339,14 @@ fn verdict(link: &Arc<Link>, over: Over) {
                     pending.fail(why);
                 }
             }
-            Effect::Unsent(Frame::Tell { to, body }) => {
-                let handler =
-                    take_number(&body).and_then(|(number, _)| kept.handlers.get(usize::try_from(number).ok()?));
-                let name = handler.copied().unwrap_or("unknown");
-                proxy(to).core().dead_letter(name, DeadLetterReason::Unreachable);
+            Effect::Unsent(Frame::Tell { to, body, .. }) => {
+                let proxy = proxy(to);
+                for (message, _) in Told::new(&body) {
+                    let handler = take_number(message)
+                        .and_then(|(number, _)| kept.handlers.get(usize::try_from(number).ok()?));
+                    let name = handler.copied().unwrap_or("unknown");
+                    proxy.core().dead_letter(name, DeadLetterReason::Unreachable);
+                }
             }
             _ => {}
         }

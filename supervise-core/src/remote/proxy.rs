@@ -7,16 +7,15 @@
 
 use std::collections::HashMap;
 use std::future::Future;
-use std::mem::take;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll, Waker};
 
 use super::association::{Frame, Number};
-use super::codec::{Outgoing, Pending, scope};
+use super::codec::{Pending, scope};
 use super::link::{Gate, Link, Written};
 use super::remote_actor::RemoteActor;
-use super::wire::{Note, Signal, WireEnd, bytes, numbered};
+use super::wire::{Note, Signal, Telling, Told, WireEnd, bytes, take_number};
 use crate::actor::{
     ActorDescription, ActorRef, ActorSystem, AnyActorRef, AskError, Cell, CellProtocol, Control, Core, EndReason,
     System, dispatch::Task,
@@ -31,9 +30,6 @@ const THROUGHPUT: u32 = 128;
 
 /// What an actor's mailbox is here, if it is unbounded there.
 const CAPACITY: usize = 65_536;
-
-/// The largest buffer that a proxy keeps, in bytes.
-const BUFFER: usize = 1024;
 
 /// How many counted references to a parked proxy the runtime itself holds: those of the table, of the task twice, and of its future.
 pub(super) const AT_REST: usize = 4;
@@ -74,7 +70,7 @@ pub(super) fn make<A: RemoteActor>(
         actor,
         contracts: Vec::new(),
         last: None,
-        buffer: Vec::new(),
+        telling: Telling::default(),
         batch: Chunk::new(),
         ends: HashMap::new(),
     };
@@ -93,8 +89,8 @@ struct Proxy<A: RemoteActor> {
     contracts: Vec<Option<u64>>,
     /// The handler of the last message and its number, because the next one often has the same.
     last: Option<(&'static str, u64)>,
-    /// Holds the arguments of the message that is being written.
-    buffer: Vec<u8>,
+    /// The messages that are being written.
+    telling: Telling,
     /// What was taken from the user lane and not written yet.
     batch: Chunk<A::Message, Control>,
     /// How the subjects ended whose end stands behind messages for this watcher.
@@ -155,36 +151,50 @@ impl<A: RemoteActor> Proxy<A> {
                 break;
             } else {
                 let message = self.cell.mailbox.begin_next(&mut self.batch);
-                if let Some(message) = self.message(message) {
-                    bytes += Frame::HEAD + message.body.len() as u64;
-                    written.push(message);
-                }
+                bytes += self.message(message, &mut written);
             }
         }
         self.hand_over(gate, &mut written, cx)
     }
 
     /// Queues what is written. Returns what the gate is then.
-    fn hand_over(&self, gate: Gate, written: &mut Vec<Written>, cx: &TaskContext<'_>) -> Gate {
+    fn hand_over(&mut self, gate: Gate, written: &mut Vec<Written>, cx: &TaskContext<'_>) -> Gate {
+        self.told(written);
         if written.is_empty() {
             return gate;
         }
         let gate = self.link.write(self.mine, self.actor, written, cx.waker());
         let reason =
             if gate == Gate::Over { DeadLetterReason::Unreachable } else { DeadLetterReason::MailboxFull };
-        for Written { name, reply, .. } in written.drain(..) {
-            self.lost(name, reason, reply);
+        for message in written.drain(..) {
+            match message {
+                Written::Asked { name, asker, .. } => self.lost(name, reason, Some(asker)),
+                Written::Told(Frame::Tell { body, .. }) => {
+                    for (message, _) in Told::new(&body) {
+                        self.lost(self.name_of(message), reason, None);
+                    }
+                }
+                Written::Told(_) => {}
+            }
         }
         gate
     }
 
-    fn message(&mut self, message: A::Message) -> Option<Written> {
+    /// The messages that are told so far travel in one frame.
+    fn told(&mut self, written: &mut Vec<Written>) {
+        if !self.telling.is_empty() {
+            written.push(Written::Told(self.telling.frame(self.actor)));
+        }
+    }
+
+    /// Writes a message. Returns how many bytes of the window it takes.
+    fn message(&mut self, message: A::Message, written: &mut Vec<Written>) -> u64 {
         let name = A::message_name(&message);
-        let mut out = Outgoing { body: take(&mut self.buffer), ..Outgoing::default() };
-        let written = contained(|| <A as RemoteActor>::encode(message, &mut out));
-        let Outgoing { handler, body: mut arguments, reply } = out;
-        let contracted = match written {
-            Ok(Ok(())) if arguments.len() > self.link.max_message() => Err(DeadLetterReason::TooLarge),
+        let out = self.telling.begin();
+        let encoded = contained(|| <A as RemoteActor>::encode(message, out));
+        let (handler, asker) = self.telling.begun();
+        let contracted = match encoded {
+            Ok(Ok(())) if self.telling.length() > self.link.max_message() => Err(DeadLetterReason::TooLarge),
             Ok(Ok(())) => self.contract(handler).ok_or(DeadLetterReason::Unreachable),
             Ok(Err(_)) => Err(DeadLetterReason::Unsendable),
             Err(payload) => {
@@ -192,18 +202,29 @@ impl<A: RemoteActor> Proxy<A> {
                 Err(DeadLetterReason::Unsendable)
             }
         };
-        let written = match contracted {
-            Ok(contract) => Some(Written { name, body: numbered(contract, &arguments), reply }),
-            Err(reason) => {
-                self.lost(name, reason, reply);
-                None
+        match (contracted, asker) {
+            (Ok(contract), None) => self.telling.tell(contract),
+            (Ok(contract), Some(asker)) => {
+                let body = self.telling.ask(contract);
+                let bytes = Frame::HEAD + body.len() as u64;
+                // They were sent before.
+                self.told(written);
+                written.push(Written::Asked { name, body, asker });
+                bytes
             }
-        };
-        if arguments.capacity() <= BUFFER {
-            arguments.clear();
-            self.buffer = arguments;
+            (Err(reason), asker) => {
+                self.telling.abandon();
+                self.lost(name, reason, asker);
+                0
+            }
         }
-        written
+    }
+
+    /// The name of a message that is written.
+    fn name_of(&self, message: &[u8]) -> &'static str {
+        let number = take_number(message).map(|(number, _)| number);
+        let handler = self.contracts.iter().position(|known| known.is_some() && *known == number);
+        handler.map_or("unknown", |handler| A::CONTRACT[handler].message)
     }
 
     fn lost(&self, name: &'static str, reason: DeadLetterReason, reply: Option<Pending>) {

@@ -1,12 +1,16 @@
 //! What nodes tell each other beside messages, as it travels.
 
 mod packet;
+mod told;
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-pub(super) use self::packet::{decode, encode, numbered, take_number};
+#[cfg(all(test, feature = "testkit"))]
+pub(super) use self::packet::number;
+pub(super) use self::packet::{decode, encode, take_number};
+pub(super) use self::told::{Telling, Told};
 use super::codec::write;
 use crate::actor::{AskError, EndReason};
 use crate::base::ActorPath;

@@ -231,7 +231,7 @@ impl History {
 
 fn of(frames: &[Frame], actor: Id) -> impl Iterator<Item = &Body> {
     frames.iter().filter_map(move |frame| match frame {
-        Frame::Tell { to, body } if *to == actor => Some(body),
+        Frame::Tell { to, body, .. } if *to == actor => Some(body),
         _ => None,
     })
 }

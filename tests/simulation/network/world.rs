@@ -388,7 +388,7 @@ impl World {
                 Frame::Unwatch { subject, watcher } => {
                     self.nodes[at].watchers.remove(&(subject, watcher, mine));
                 }
-                Frame::Tell { to, body } if to >= SMALL => {
+                Frame::Tell { to, body, .. } if to >= SMALL => {
                     let bytes = Frame::HEAD + body.len() as u64;
                     self.take_in(at, to, Parcel { peer, mine, body, bytes })?;
                 }
@@ -451,7 +451,7 @@ impl World {
                     return Ok(());
                 }
                 let body = vec![u8::try_from(sender).unwrap_or(0), u8::try_from(count % 251).unwrap_or(0)].into();
-                self.send(at, peer, Frame::Tell { to: count, body })
+                self.send(at, peer, Frame::Tell { to: count, count: 1, body })
             }
             Deed::Put(sender, to) => {
                 let association = &self.nodes[at].peers[&home(to)];
@@ -459,7 +459,7 @@ impl World {
                     return Ok(());
                 }
                 let body = vec![u8::try_from(sender).unwrap_or(0), u8::try_from(count % 251).unwrap_or(0)].into();
-                self.send(at, home(to), Frame::Tell { to, body })
+                self.send(at, home(to), Frame::Tell { to, count: 1, body })
             }
             Deed::Ask(peer) => self.send(at, peer, Frame::Ask { to: 0, ask: count, body: Body::default() }),
             Deed::Watch(subject, watcher) => {

@@ -57,44 +57,15 @@ fn a_peer_that_asks_and_takes_no_answers_is_given_up() {
 
 #[test]
 fn other_meshes_and_versions_are_refused() {
-    for (mesh, versions, refusal) in
-        [("n", VERSIONS, Refusal::Mesh), ("m", (VERSIONS.1 + 1, VERSIONS.1 + 2), Refusal::Version)]
-    {
+    for (mesh, versions, refusal) in [
+        ("n", VERSIONS, Refusal::Mesh),
+        ("m", (VERSIONS.1 + 1, VERSIONS.1 + 2), Refusal::Version),
+        ("m", (VERSIONS.0 - 2, VERSIONS.0 - 1), Refusal::Version),
+    ] {
         let from = Greeting { versions, mesh: mesh.to_owned(), uid: 2 };
         let mut side = side(1);
         assert_eq!(step(&mut side, Input::Received(Packet::Hello { from, mine: 8 })), [Effect::Refused(refusal)]);
         assert!(!side.is_known());
-    }
-}
-
-/// The frames that a side sends when a message waits for room, to a peer that speaks these versions.
-fn pauses(versions: (u16, u16), is_welcome: bool) -> Vec<Frame> {
-    let mut side = side(1);
-    let greeting = step(&mut side, Input::Appeared(2));
-    let [Effect::Transmit(Packet::Hello { mine, .. })] = greeting[..] else { panic!("{greeting:?}") };
-    let from = Greeting { versions, mesh: "m".to_owned(), uid: 2 };
-    if is_welcome {
-        step(&mut side, Input::Received(Packet::Welcome { from, yours: mine, mine: 8 }));
-    } else {
-        step(&mut side, Input::Received(Packet::Hello { from, mine: 8 }));
-        step(&mut side, numbered(mine, 8));
-    }
-    let frames = [Input::Held { mine, to: 5, bytes: 40 }, Input::Released { mine, to: 5, bytes: 40 }];
-    let effects = frames.into_iter().flat_map(|input| step(&mut side, input));
-    let sent = effects.filter_map(|effect| match effect {
-        Effect::Transmit(Packet::Frames { frames, .. }) => Some(frames),
-        _ => None,
-    });
-    sent.flatten().collect()
-}
-
-/// Such a peer would skip the frames and never acknowledge them.
-#[test]
-fn a_peer_that_speaks_version_1_is_not_paused() {
-    for is_welcome in [true, false] {
-        assert_eq!(pauses((1, 1), is_welcome), []);
-        assert_eq!(pauses((1, 2), is_welcome), [Frame::Pause { to: 5 }, Frame::Resume { to: 5 }]);
-        assert_eq!(pauses((2, 9), is_welcome), [Frame::Pause { to: 5 }, Frame::Resume { to: 5 }]);
     }
 }
 
@@ -120,7 +91,7 @@ fn a_peer_that_pauses_too_many_refs_is_given_up() {
     assert!(step(&mut side, pause(3)).contains(&Effect::Verdict { mine: to, why: Why::Broke }));
 }
 
-/// A side that is up with a peer that knows pauses, and its number. The peer's number is 8.
+/// A side that is up with a peer, and its number. The peer's number is 8.
 fn up(settings: Settings) -> (Association, Number) {
     let mut side = side(1);
     side.settings = settings;
@@ -143,7 +114,7 @@ fn transmitted(effects: Vec<Effect>) -> Vec<Frame> {
 /// Sends tells of 100 bytes until one is not transmitted. Returns how many were.
 fn fill(side: &mut Association) -> u64 {
     for count in 0..1000 {
-        side.send(Frame::Tell { to: 3, body: vec![0; 68].into() }).expect("it is up");
+        side.send(Frame::Tell { to: 3, count: 1, body: vec![0; 68].into() }).expect("it is up");
         let mut effects = Vec::new();
         side.flush(Time::ZERO, &mut effects);
         if transmitted(effects).is_empty() {
@@ -202,7 +173,7 @@ fn a_large_message_for_a_full_actor_closes_the_window_and_no_more() {
             _ => None,
         })
     };
-    let large = Frame::Tell { to: 5, body: vec![0; 10_000].into() };
+    let large = Frame::Tell { to: 5, count: 1, body: vec![0; 10_000].into() };
     assert_eq!(arrives(0, large.clone()), Some(large.size() - 1000));
     for sequence in 1..100 {
         arrives(sequence, Frame::Pause { to: sequence });

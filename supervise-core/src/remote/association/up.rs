@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::mem::take;
 
-use super::vocabulary::{PAUSES, REFUSES_WATCHES};
 use super::{Effect, Frame, Id, Number, Packet, Settings, Why};
 use crate::supervision::Time;
 
@@ -13,8 +12,6 @@ pub(super) struct Up {
     pub(super) mine: Number,
     pub(super) yours: Number,
     pub(super) peer: Option<Id>,
-    /// The version of the wire that both sides speak.
-    pub(super) version: u16,
     /// How many packets were sent.
     pub(super) sequence: u64,
     /// How many packets arrived.
@@ -56,17 +53,16 @@ pub(super) struct Up {
 /// The state that a verdict leaves behind for a moment.
 impl Default for Up {
     fn default() -> Self {
-        Self::new((0, 0), None, 0, Time::ZERO)
+        Self::new((0, 0), None, Time::ZERO)
     }
 }
 
 impl Up {
-    pub(super) fn new((mine, yours): (Number, Number), peer: Option<Id>, version: u16, now: Time) -> Self {
+    pub(super) fn new((mine, yours): (Number, Number), peer: Option<Id>, now: Time) -> Self {
         Self {
             mine,
             yours,
             peer,
-            version,
             sequence: 0,
             expected: 0,
             sent: 0,
@@ -96,7 +92,7 @@ impl Up {
     }
 
     pub(super) fn flush(&mut self, settings: &Settings, now: Time, effects: &mut Vec<Effect>) {
-        let reserve = self.reserve(settings);
+        let reserve = settings.reserve();
         loop {
             let (mut frames, mut bytes) = (Vec::new(), 0);
             // They go first: a peer that waits for them may be what keeps the window closed.
@@ -145,11 +141,6 @@ impl Up {
     fn settled(&self, settings: &Settings) -> u64 {
         let beyond = self.held.saturating_sub(settings.held).min(settings.window);
         self.processed.saturating_sub(beyond).max(self.reported)
-    }
-
-    /// As [`Settings::reserve`], for a peer that knows the frames for which it is.
-    fn reserve(&self, settings: &Settings) -> u64 {
-        if self.version < PAUSES { 0 } else { settings.reserve() }
     }
 
     pub(super) fn transmit(
@@ -225,7 +216,7 @@ impl Up {
 
     /// An actor has become full, or is so no longer. If the peer has not been told of the last time, it need not know of either.
     fn has_turned(&mut self, to: Id) {
-        if self.version >= PAUSES && !self.untold.remove(&to) {
+        if !self.untold.remove(&to) {
             self.untold.insert(to);
         }
     }
@@ -254,7 +245,7 @@ impl Up {
         self.acknowledged = acknowledged;
         let bytes = frames.iter().map(Frame::size).fold(0, u64::saturating_add);
         // For the peer, the bytes that wait to be processed here are still under way.
-        let (waits, reserve) = (self.arrived - self.settled(settings), self.reserve(settings));
+        let (waits, reserve) = (self.arrived - self.settled(settings), settings.reserve());
         let most = settings.window.saturating_add(reserve);
         if bytes > 0 && waits > reserve && waits.saturating_add(bytes) > most {
             return Err(Why::Broke);
@@ -304,7 +295,7 @@ impl Up {
                     return Ok(self.watched.insert((subject, watcher)));
                 }
                 self.refused.insert((subject, watcher));
-                if self.version < REFUSES_WATCHES || self.refused.len() > settings.most_refused() {
+                if self.refused.len() > settings.most_refused() {
                     return Err(Why::Broke);
                 }
                 self.put(Frame::NotWatched { subject, watcher });

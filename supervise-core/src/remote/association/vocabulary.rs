@@ -83,20 +83,8 @@ impl Settings {
     }
 }
 
-/// The oldest and the newest version of the wire that this release speaks.
-///
-/// | version | what it adds |
-/// |---|---|
-/// | 1 | |
-/// | 2 | [`Frame::Pause`], [`Frame::Resume`] |
-/// | 3 | [`Frame::NotWatched`] |
-pub const VERSIONS: (u16, u16) = (1, 3);
-
-/// The first version in which a peer can be asked to pause.
-pub(super) const PAUSES: u16 = 2;
-
-/// The first version in which a peer can be told that it may not watch.
-pub(super) const REFUSES_WATCHES: u16 = 3;
+/// The oldest and the newest version of the wire that this release speaks. Versions 1 to 3 were never released.
+pub const VERSIONS: (u16, u16) = (4, 4);
 
 /// What a side says of itself when it greets.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -153,11 +141,13 @@ pub enum Packet {
 /// One thing that an actor of one node says to an actor of the other.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Frame {
-    /// A message that is told.
+    /// Messages that are told.
     Tell {
         /// The recipient.
         to: Id,
-        /// The message.
+        /// How many they are.
+        count: u32,
+        /// The messages, one behind the other.
         body: Body,
     },
     /// A message that is asked.
@@ -223,14 +213,15 @@ pub enum Frame {
 }
 
 impl Frame {
-    /// What a frame counts beside its body, in bytes: at least what its head takes on the wire.
+    /// What a frame counts beside its body, in bytes: at least what its head takes on the wire. Each of several messages counts as
+    /// much, because it takes memory of its own where it waits.
     pub const HEAD: u64 = 32;
 
     /// How many bytes of the window the frame takes.
     pub fn size(&self) -> u64 {
         let body = match self {
-            Self::Tell { body, .. }
-            | Self::Ask { body, .. }
+            Self::Tell { count, body, .. } => return Self::HEAD * u64::from(*count) + body.len() as u64,
+            Self::Ask { body, .. }
             | Self::Answer { body, .. }
             | Self::Watch { body, .. }
             | Self::Ended { body, .. }

@@ -20,12 +20,15 @@ pub(in crate::remote) enum Gate {
     Over,
 }
 
-/// A message that a proxy has written.
-pub(in crate::remote) struct Written {
-    pub(in crate::remote) name: &'static str,
-    pub(in crate::remote) body: Body,
-    /// Its asker.
-    pub(in crate::remote) reply: Option<Pending>,
+/// What a proxy has written.
+pub(in crate::remote) enum Written {
+    /// Messages that are told.
+    Told(Frame),
+    Asked {
+        name: &'static str,
+        body: Body,
+        asker: Pending,
+    },
 }
 
 impl Link {
@@ -49,19 +52,20 @@ impl Link {
             return Gate::Over;
         }
         let mut refused = Vec::new();
-        for Written { name, body, reply } in messages.drain(..) {
-            let Some(pending) = reply else {
-                association.tell(to, body);
-                continue;
+        for message in messages.drain(..) {
+            // The association is not over, so it takes what it is given.
+            let _taken = match message {
+                Written::Told(frame) => association.send(frame),
+                asked @ Written::Asked { .. } if !association.takes_ask() => {
+                    refused.push(asked);
+                    continue;
+                }
+                Written::Asked { body, asker, .. } => {
+                    let ask = self.asks.fetch_add(1, Ordering::Relaxed);
+                    kept.asks.insert(ask, asker);
+                    association.send(Frame::Ask { to, ask, body })
+                }
             };
-            if !association.takes_ask() {
-                refused.push(Written { name, body, reply: Some(pending) });
-                continue;
-            }
-            let ask = self.asks.fetch_add(1, Ordering::Relaxed);
-            // The association is not over, so it takes each ask.
-            let _taken = association.send(Frame::Ask { to, ask, body });
-            kept.asks.insert(ask, pending);
         }
         messages.append(&mut refused);
         state.gate(mine, to, waker)

@@ -8,7 +8,7 @@ use fastrand::Rng;
 use super::super::association::{
     Association, Body, Effect, Frame, Greeting, Input, Packet, Settings, VERSIONS, Why,
 };
-use super::super::wire::{Find, Note, Signal, WireRef, bytes, decode, encode};
+use super::super::wire::{Find, Note, Signal, WireRef, bytes, decode, encode, number};
 use super::puppet::Puppet;
 use super::{Plain, settle};
 use crate::base::is_shallow;
@@ -58,10 +58,21 @@ fn body(random: &mut Rng) -> Vec<u8> {
     body
 }
 
+/// Messages that are told. Each is a body.
+fn told(random: &mut Rng, to: u64) -> Frame {
+    let (count, mut all) = (random.u32(1..4), Vec::new());
+    for _ in 0..count {
+        let body = body(random);
+        number(&mut all, body.len() as u64);
+        all.extend(body);
+    }
+    Frame::Tell { to, count, body: all.into() }
+}
+
 fn frame(random: &mut Rng) -> Frame {
     let (one, other, body) = (edge(random), edge(random), Body::from(body(random)));
     match random.u8(..12) {
-        0 => Frame::Tell { to: one, body },
+        0 => told(random, one),
         1 => Frame::Ask { to: random.u64(..2), ask: random.u64(..), body },
         2 => Frame::Answer { ask: one, body },
         3 => Frame::Watch { subject: one, watcher: other, body },
@@ -226,7 +237,7 @@ async fn a_node_survives_a_peer_that_sends_frames_at_random() {
         if random.u8(..4) == 0 {
             // To an actor that the peer knows.
             let (to, ask, body) = (plain.uid().into(), random.u64(..), Body::from(body(&mut random)));
-            frames.push(if random.bool() { Frame::Tell { to, body } } else { Frame::Ask { to, ask, body } });
+            frames.push(if random.bool() { told(&mut random, to) } else { Frame::Ask { to, ask, body } });
         }
         puppet.frames(frames);
         if round % 100 == 0 {

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::bytes;
+use super::told::Told;
 use crate::remote::association::{Body, Frame, Greeting, Packet};
 use crate::remote::codec::read;
 
@@ -107,7 +108,7 @@ const NOT_WATCHED: u8 = 10;
 /// eight bytes.
 fn frame(out: &mut Vec<u8>, frame: &Frame) {
     match frame {
-        Frame::Tell { to, body } => put(out, TELL, [*to], body),
+        Frame::Tell { to, body, .. } => put(out, TELL, [*to], body),
         Frame::Ask { to, ask, body } => put(out, ASK, [*to, *ask], body),
         Frame::Answer { ask, body } => put(out, ANSWER, [*ask], body),
         Frame::Watch { subject, watcher, body } => put(out, WATCH, [*subject, *watcher], body),
@@ -130,11 +131,11 @@ fn put<const N: usize>(out: &mut Vec<u8>, kind: u8, numbers: [u64; N], body: &[u
     out.extend_from_slice(body);
 }
 
-struct Reader<'a>(&'a [u8]);
+pub(super) struct Reader<'a>(pub(super) &'a [u8]);
 
 impl<'a> Reader<'a> {
     #[inline]
-    fn number(&mut self) -> Option<u64> {
+    pub(super) fn number(&mut self) -> Option<u64> {
         match self.0.split_first() {
             Some((&byte @ ..0x80, rest)) => {
                 self.0 = rest;
@@ -164,7 +165,7 @@ impl<'a> Reader<'a> {
         Some(u64::from_le_bytes(*id))
     }
 
-    fn take(&mut self, length: u64) -> Option<&'a [u8]> {
+    pub(super) fn take(&mut self, length: u64) -> Option<&'a [u8]> {
         let (taken, rest) = self.0.split_at_checked(usize::try_from(length).ok()?)?;
         self.0 = rest;
         Some(taken)
@@ -177,7 +178,10 @@ impl<'a> Reader<'a> {
         let length = self.number()?;
         let mut inside = Reader(self.take(length)?);
         let frame = match kind {
-            TELL => Frame::Tell { to: inside.id()?, body: inside.rest() },
+            TELL => {
+                let (to, count) = (inside.id()?, Told::count(inside.0)?);
+                Frame::Tell { to, count, body: inside.rest() }
+            }
             ASK => Frame::Ask { to: inside.id()?, ask: inside.id()?, body: inside.rest() },
             ANSWER => Frame::Answer { ask: inside.id()?, body: inside.rest() },
             WATCH => Frame::Watch { subject: inside.id()?, watcher: inside.id()?, body: inside.rest() },
@@ -202,7 +206,7 @@ impl<'a> Reader<'a> {
 
 /// Appends a number, seven bits in each byte.
 #[inline]
-fn number(out: &mut Vec<u8>, value: u64) {
+pub(in crate::remote) fn number(out: &mut Vec<u8>, value: u64) {
     match u8::try_from(value) {
         Ok(byte @ ..0x80) => out.push(byte),
         _ => long_number(out, value),
@@ -215,17 +219,6 @@ fn long_number(out: &mut Vec<u8>, mut value: u64) {
         value >>= 7;
     }
     out.push(u8::try_from(value).unwrap_or(0));
-}
-
-/// A number, and bytes behind it.
-#[inline]
-pub(in crate::remote) fn numbered(value: u64, bytes: &[u8]) -> Body {
-    if let Ok(byte @ ..0x80) = u8::try_from(value) {
-        return Body::joined(&[byte], bytes);
-    }
-    let mut first = Vec::new();
-    number(&mut first, value);
-    Body::joined(&first, bytes)
 }
 
 /// Takes a number from the front.
@@ -242,7 +235,7 @@ mod tests {
     fn packets() -> Vec<Packet> {
         let from = Greeting { versions: VERSIONS, mesh: "m".to_owned(), uid: u64::MAX };
         let frames = vec![
-            Frame::Tell { to: 1, body: vec![1, 2, 3].into() },
+            Frame::Tell { to: 1, count: 2, body: vec![2, 1, 2, 0].into() },
             Frame::Ask { to: 0, ask: u64::MAX, body: Body::default() },
             Frame::Answer { ask: 300, body: vec![0; 300].into() },
             Frame::Watch { subject: 7, watcher: 8, body: vec![9].into() },
@@ -310,7 +303,11 @@ mod tests {
             }
             bytes.truncate(random.usize(1..=bytes.len()));
             if let Some(Packet::Frames { frames, .. }) = decode(&bytes, u64::MAX) {
-                let held: u64 = frames.iter().map(|frame| frame.size() - Frame::HEAD).sum();
+                let heads = frames.iter().map(|frame| match frame {
+                    Frame::Tell { count, .. } => u64::from(*count),
+                    _ => 1,
+                });
+                let held = frames.iter().map(Frame::size).sum::<u64>() - Frame::HEAD * heads.sum::<u64>();
                 assert!(held <= bytes.len() as u64);
             }
         }
