@@ -9,9 +9,10 @@ use quote::{ToTokens, quote};
 use syn::parse::Parse;
 use syn::{Data, DeriveInput, Fields};
 
+use crate::block::parse::syntax::Block;
 use crate::declaration::parse::facade;
 use crate::errors::{Errors, beside};
-use crate::settings::split;
+use crate::settings::{split, written};
 use crate::value::this;
 use crate::{attributes, syntax};
 
@@ -32,22 +33,36 @@ pub(crate) fn attribute(arguments: &TokenStream, item: &TokenStream) -> TokenStr
     if arguments.to_string() == ALREADY_READ {
         return TokenStream::new();
     }
-    let mend = "`#[supervise(..)]` says what an actor does about its failed children: \
-                write it beside `#[actor]` on a struct or enum that has an `#[actor] impl` block, `#[actor] #[supervise(on(_) = Restart)] struct \
-                Parent { .. }` and `#[actor] impl Parent {}`, \
-                or on a unit struct, whose table several supervisors can use: `#[supervise(on(_) = Restart)] struct Storage;`";
     let Ok(mut declared) = syntax::read(item.clone(), DeriveInput::parse) else {
-        return beside(item, syn::Error::new_spanned(first_line(item), mend));
+        return beside(item, syn::Error::new_spanned(first_line(item), misplaced(item)));
     };
     if is_table(&declared) {
         return own_table(arguments.clone(), &declared);
     }
     if !declared.attrs.iter().any(|attribute| crate::declaration::is(attribute, "actor")) {
-        return beside(item, syn::Error::new_spanned(&declared.ident, mend));
+        let message = format!(
+            "`#[supervise(..)]` says what an actor does about its failed children, and `{0}` is not an actor: write `#[actor]` above this attribute, and \
+             `#[actor] impl {0} {{}}` below the type; if `{0}` is only a table that several actors use, make it a unit struct, `struct {0};`",
+            declared.ident
+        );
+        return beside(item, syn::Error::new_spanned(&declared.ident, message));
     }
     let handed_down = Ident::new(HANDED_DOWN, Span::mixed_site());
     declared.attrs.extend(attributes::ours(quote!(#[#handed_down(#arguments)])));
     quote!(#declared)
+}
+
+/// The message for an attribute on an item that is no type.
+fn misplaced(item: &TokenStream) -> String {
+    match syntax::read(item.clone(), Block::parse) {
+        Ok(block) => format!(
+            "`#[supervise(..)]` stands on a struct or enum, not on an impl block: move it to the definition of `{}`, below its `#[actor]`",
+            written(&block.self_ty)
+        ),
+        Err(_) => "`#[supervise(..)]` says what an actor does about its failed children: move it to the actor's struct or enum, below its \
+                   `#[actor]`"
+            .to_owned(),
+    }
 }
 
 /// Whether this is a table of its own: a unit struct without parameters that is not an actor.

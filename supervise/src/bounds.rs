@@ -4,8 +4,8 @@
 //! says what to write. Each of them is also at the root of the crate.
 
 pub use supervise_core::{
-    AwaitedInAnAsyncBlock, Built, ByHand, ByRequest, DecidedBy, Decides, DecidesAll, DecidesFailedStartFrom,
-    DecidesPermanentEndFrom, EscalationsDecidedBy, FailsWith, GivesProps, HandlersOfOneImplBlockDecidedBy,
-    MessageFor, NeverFails, NeverRestarts, Ordinary, SupervisedBy, TaskFactory, TaskOutput, TotalTable, Transient,
-    UndeclaredChild, WatchableBy,
+    AwaitedInAnAsyncBlock, Built, ByHand, ByRequest, DecidedBy, Decides, DecidesAll, DecidesAllFrom,
+    DecidesFailedStartFrom, DecidesPermanentEndFrom, DecidesUnchecked, EscalationsDecidedBy, FailsWith,
+    GivesProps, HandlersOfOneImplBlockDecidedBy, MessageFor, NeverFails, NeverRestarts, Ordinary, SupervisedBy,
+    TaskFactory, TaskOutput, TotalTable, Transient, UndeclaredChild, WatchableBy,
 };

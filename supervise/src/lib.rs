@@ -137,10 +137,10 @@ pub use supervise_core::Child;
 // Listed in `bounds` only.
 #[doc(hidden)]
 pub use supervise_core::{
-    AwaitedInAnAsyncBlock, Built, ByHand, ByRequest, DecidedBy, Decides, DecidesAll, DecidesFailedStartFrom,
-    DecidesPermanentEndFrom, EscalationsDecidedBy, FailsWith, GivesProps, HandlersOfOneImplBlockDecidedBy,
-    MessageFor, NeverFails, NeverRestarts, Ordinary, SupervisedBy, TaskFactory, TaskOutput, TotalTable, Transient,
-    UndeclaredChild, WatchableBy,
+    AwaitedInAnAsyncBlock, Built, ByHand, ByRequest, DecidedBy, Decides, DecidesAll, DecidesAllFrom,
+    DecidesFailedStartFrom, DecidesPermanentEndFrom, DecidesUnchecked, EscalationsDecidedBy, FailsWith,
+    GivesProps, HandlersOfOneImplBlockDecidedBy, MessageFor, NeverFails, NeverRestarts, Ordinary, SupervisedBy,
+    TaskFactory, TaskOutput, TotalTable, Transient, UndeclaredChild, WatchableBy,
 };
 
 pub mod bounds;

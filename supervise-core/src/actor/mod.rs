@@ -61,7 +61,7 @@ pub use self::envelope::{ByHand, ByRequest, Envelope, Enveloped, MessageFor, Mes
 pub use self::factory::Factory;
 pub(crate) use self::guardian::Guardian;
 pub use self::parent_check::{
-    AllHandlersStandInOneImplBlock, DecidedBy, Decides, DecidesAll, DecidesFailedStartFrom,
+    AllHandlersStandInOneImplBlock, DecidedBy, Decides, DecidesAll, DecidesAllFrom, DecidesFailedStartFrom,
     DecidesPermanentEndFrom, DecidesPool, DecidesUnasked, DeclarationDecidedBy, EachDecidedBy,
     EscalatedErrorDecidedBy, EscalationsDecidedBy, FactoryErrorDecidedBy, FailsByItself, Failures,
     HandlersOfOneImplBlockDecidedBy, InitializationFailed, NeverRestarts, NoHandlerFails, SupervisedBy,
@@ -85,5 +85,7 @@ pub use self::rules::{
 #[cfg(feature = "durable")]
 pub use self::stored::{Asking, Keyed, Sender};
 pub use self::system::{ActorSystem, ActorSystemBuilder, RuntimeGone, StartError};
-pub use self::table::{DefaultTable, HasARuleFor, StoppingTable, SupervisionTable, TotalTable, Unchecked};
+pub use self::table::{
+    DecidesUnchecked, DefaultTable, HasARuleFor, StoppingTable, SupervisionTable, TotalTable, Unchecked,
+};
 pub use self::work::{Task, TaskFactory, TaskOutput, Work, WorkId};

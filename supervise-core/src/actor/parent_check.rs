@@ -58,6 +58,17 @@ pub enum InitializationFailed {}
 )]
 pub trait DecidesAll {}
 
+/// [`DecidesAll`], for whatever the table of `A` escalates. A trait of its own, so that its message names `A`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no `on(_)` rule, but `{A}` may escalate any failure to it",
+    label = "`{A}` escalates whatever its own table does not name, and `{Self}` does not say what happens then",
+    note = "add `on(_) = Stop` (or `Restart`, `Resume`, `Escalate`) to `#[supervise(..)]` on `{Self}`, or replace the rule `on(_) = Escalate` of `{A}` (or its `decider`) by rules for its failures"
+)]
+pub trait DecidesAllFrom<A> {}
+
+#[diagnostic::do_not_recommend]
+impl<A, P: DecidesAll> DecidesAllFrom<A> for P {}
+
 /// `P` decides every error for which `Self` stands: those of a factory, or those of handlers and hooks.
 pub trait DecidedBy<P> {}
 
@@ -188,7 +199,7 @@ impl<P, A: HandlersOfOneImplBlockDecidedBy<P> + EscalationsDecidedBy<P>> Supervi
     message = "`{Self}` may restart its children, but this child cannot be built a second time",
     label = "`spawn_once` gives up the instance after its first life",
     note = "use `ctx.spawn(name, move || ..)` with a factory",
-    note = "or let the table of `{Self}` answer only `Resume`, `Stop` or `Escalate`: without a table, write `#[supervise(on(_) = Stop)]` below its `#[actor]`"
+    note = "or never restart: in `#[supervise(..)]` of `{Self}`, replace `Restart` and `Default` by `Stop`, `Resume` or `Escalate`; if it has none, write `#[supervise(on(_) = Stop)]` below its `#[actor]`"
 )]
 pub trait NeverRestarts {}
 

@@ -47,7 +47,7 @@ use crate::observe::DeadLetterReason;
 /// `r.fetch(id).await?` to ask, or `r.fetch(id).tell()?` to send.
 ///
 /// `K` is [`Transient`] for a handler with `#[handler(transient)]`, whose messages a durable mailbox does not store.
-#[must_use = "nothing has been sent, and `let _ =` does not send it: `.await` it to ask, or `.tell()` it to send, as in `let _ = r.fetch(id).tell();`"]
+#[must_use = "nothing has been sent: `.await` it to ask, or `.tell()` it to send, as in `let _ = r.fetch(id).tell();` (if rustc proposes only `let _ =`, do not follow it, because that sends nothing)"]
 pub struct Request<'a, A: Actor, T, K = Ordinary> {
     pub(in crate::actor) to: &'a ActorRef<A>,
     pub(in crate::actor) message: A::Message,

@@ -78,6 +78,7 @@ impl<T: SupervisionTable + DecidesAll> TotalTable for T {}
 #[derive(Debug, Clone, Copy)]
 pub enum DefaultTable {}
 
+#[diagnostic::do_not_recommend]
 impl SupervisionTable for DefaultTable {
     const STRATEGY: Strategy = Strategy::one_for_one();
     const TABLE: DeciderTable = DeciderTable::Default;
@@ -88,6 +89,7 @@ impl SupervisionTable for DefaultTable {
 }
 
 impl<E: ?Sized> Decides<E> for DefaultTable {}
+#[diagnostic::do_not_recommend]
 impl DecidesAll for DefaultTable {}
 impl<P> EscalationsDecidedBy<P> for DefaultTable {}
 
@@ -95,6 +97,7 @@ impl<P> EscalationsDecidedBy<P> for DefaultTable {}
 #[derive(Debug, Clone, Copy)]
 pub enum StoppingTable {}
 
+#[diagnostic::do_not_recommend]
 impl SupervisionTable for StoppingTable {
     const STRATEGY: Strategy = Strategy::one_for_one();
     const TABLE: DeciderTable = DeciderTable::Rules(&[Rule::new("_", Directive::Stop)]);
@@ -109,7 +112,9 @@ impl SupervisionTable for StoppingTable {
 }
 
 impl<E: ?Sized> Decides<E> for StoppingTable {}
+#[diagnostic::do_not_recommend]
 impl DecidesAll for StoppingTable {}
+#[diagnostic::do_not_recommend]
 impl NeverRestarts for StoppingTable {}
 impl<P> EscalationsDecidedBy<P> for StoppingTable {}
 
@@ -118,4 +123,16 @@ impl<P> EscalationsDecidedBy<P> for StoppingTable {}
 #[derive(Debug, Clone, Copy)]
 pub enum Unchecked {}
 
-impl<P: DecidesAll> EscalationsDecidedBy<P> for Unchecked {}
+/// [`DecidesAll`], for whatever [`Unchecked`] escalates. A trait of its own, so that its message can say why.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no `on(_)` rule, but this child may escalate any failure to it",
+    label = "the strategy or the decider of this child is chosen at run time, so the compiler does not know what it escalates",
+    note = "add `on(_) = Stop` (or `Restart`, `Resume`, `Escalate`) to `#[supervise(..)]` on `{Self}`",
+    note = "or choose a table that the compiler knows: write `#[supervise(..)] struct Workers;`, and `.supervised_by::<Workers>()` in place of the settings"
+)]
+pub trait DecidesUnchecked {}
+
+#[diagnostic::do_not_recommend]
+impl<P: DecidesAll> DecidesUnchecked for P {}
+
+impl<P: DecidesUnchecked> EscalationsDecidedBy<P> for Unchecked {}

@@ -105,6 +105,7 @@ pub fn reply_to<A: Actor, T: Sendable>(ctx: &mut Context<A>) -> ReplyTo<T> {
 )]
 pub trait NothingBesideTheSlot {}
 
+#[diagnostic::do_not_recommend]
 impl NothingBesideTheSlot for () {}
 
 /// Requires that a `Result` under another name has no value. rustc reports the error at the return type.
@@ -190,6 +191,7 @@ pub trait ResultLike {
     fn into_result(self) -> Result<Self::Ok, Self::Err>;
 }
 
+#[diagnostic::do_not_recommend]
 impl<T, E> ResultLike for Result<T, E> {
     type Ok = T;
     type Err = E;

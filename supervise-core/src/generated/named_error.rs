@@ -18,5 +18,5 @@ macro_rules! __type_called_context {
     };
 }
 
-pub use __type_called_context as this_context_is_another_one__write_use_anyhow_context_as_underscore;
+pub use __type_called_context as Context_is_anyhow_Context_here__write_use_anyhow_Context_as_underscore;
 pub use __type_called_error as a_rule_names_an_error_type_and_not_a_trait__write_on_underscore_for_all_others;

@@ -1,7 +1,7 @@
 //! Looks behind the name of a handler's return type: a `Result` under another name, or a future that may become one, would hide its
 //! error from the parent's table.
 //!
-//! Used as `plain_reply((&Probe::<T>::NEW).__kind())`. Method resolution finds the first of: the methods of a probe of a `Result`, the
+//! Used as `(&Probe::<T>::NEW).__plain()`. Method resolution finds the first of: the methods of a probe of a `Result`, the
 //! method for futures, and the method for any type.
 
 use std::future::Future;
@@ -16,57 +16,36 @@ impl<T> Probe<T> {
     pub const NEW: Self = Self(PhantomData);
 }
 
-/// A `Result` that does not say so.
-#[derive(Debug)]
-pub struct HiddenResult;
-
-/// A `Result` in an `Option`.
-#[derive(Debug)]
-pub struct NestedResult;
-
-/// A future.
-#[derive(Debug)]
-pub struct FutureReply;
-
-/// Anything else.
-#[derive(Debug)]
-pub struct Plain;
-
 impl<T, E> Probe<Result<T, E>> {
     /// It is a `Result`.
-    pub fn __kind(&self) -> HiddenResult {
-        HiddenResult
-    }
+    #[rustfmt::skip] // rustc quotes the line
+    pub fn __plain(&self) where Result<T, E>: NotAResult {}
 }
 
 impl<T, E> Probe<Option<Result<T, E>>> {
     /// It holds a `Result`.
-    pub fn __kind(&self) -> NestedResult {
-        NestedResult
-    }
+    #[rustfmt::skip] // rustc quotes the line
+    pub fn __plain(&self) where Option<Result<T, E>>: NoResultInside {}
 }
 
 /// The answer for futures.
-pub trait FutureKind {
+pub trait FutureKind<F> {
     /// It is a future.
-    fn __kind(&self) -> FutureReply {
-        FutureReply
-    }
+    #[rustfmt::skip] // rustc quotes the line
+    fn __plain(&self) where F: NotAFuture {}
 }
 
-impl<F: Future> FutureKind for Probe<F> {}
+impl<F: Future> FutureKind<F> for Probe<F> {}
 
 /// The answer for every other type.
 pub trait PlainKind {
     /// It is a plain value.
-    fn __kind(&self) -> Plain {
-        Plain
-    }
+    fn __plain(&self) {}
 }
 
 impl<T> PlainKind for &Probe<T> {}
 
-/// Not a `Result`.
+/// Not a `Result`. Nothing implements it.
 #[diagnostic::on_unimplemented(
     message = "this handler returns a `Result` under another name",
     label = "does an error fail the actor, or is it the answer?",
@@ -75,11 +54,7 @@ impl<T> PlainKind for &Probe<T> {}
 )]
 pub trait NotAResult {}
 
-impl NotAResult for NestedResult {}
-impl NotAResult for FutureReply {}
-impl NotAResult for Plain {}
-
-/// Not a `Result` in an `Option`.
+/// Not a `Result` in an `Option`. Nothing implements it.
 #[diagnostic::on_unimplemented(
     message = "this handler's reply contains a `Result` whose error does not fail the actor",
     label = "does an error fail the actor, or is it the answer?",
@@ -88,11 +63,7 @@ impl NotAResult for Plain {}
 )]
 pub trait NoResultInside {}
 
-impl NoResultInside for HiddenResult {}
-impl NoResultInside for FutureReply {}
-impl NoResultInside for Plain {}
-
-/// Not a future.
+/// Not a future. Nothing implements it.
 #[diagnostic::on_unimplemented(
     message = "this handler replies with a future, which the actor does not await",
     label = "an error in this future would fail nobody",
@@ -100,10 +71,3 @@ impl NoResultInside for Plain {}
     note = "if the caller should get the future and await it: return `Reply<..>`, and write `Reply(future)` for the value"
 )]
 pub trait NotAFuture {}
-
-impl NotAFuture for HiddenResult {}
-impl NotAFuture for NestedResult {}
-impl NotAFuture for Plain {}
-
-/// Says at a handler's return type that its errors must not be hidden.
-pub fn plain_reply<R: NotAResult + NoResultInside + NotAFuture>(_: R) {}

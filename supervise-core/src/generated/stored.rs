@@ -54,9 +54,9 @@ impl<A> MemoryKind for Kind<A> {
 
 /// An argument of a stored handler.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be stored: it is not `Serialize + DeserializeOwned`",
+    message = "`{Self}` cannot be stored: `serde::Serialize` or `serde::Deserialize` is missing",
     label = "a durable mailbox stores every argument",
-    note = "derive both: `#[derive(serde::Serialize, serde::Deserialize)]`; or write `#[handler(transient)]`, and the message is not stored"
+    note = "for a type of your own, derive both: `#[derive(serde::Serialize, serde::Deserialize)]`; or write `#[handler(transient)]`, and the message is not stored"
 )]
 pub trait Storable: Serialize + DeserializeOwned {}
 

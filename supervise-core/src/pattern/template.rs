@@ -59,7 +59,7 @@ impl<A: Actor, C, T> Blueprint for Props<A, C, T> {
 /// captured.
 #[diagnostic::on_unimplemented(
     message = "a template must be a closure that can run any number of times, because it makes every instance of every child",
-    label = "this changes or gives away what it has captured, or it is not a closure",
+    label = "this moves a captured value out (or changes it), or it is not a closure",
     note = "a closure that moves a captured value into the actor can run only once: clone inside it, `move || Writer {{ config: config.clone() }}`",
     note = "state that changes from call to call must be atomic or behind a lock"
 )]

@@ -24,9 +24,9 @@ use crate::observe::DeadLetterReason;
 ///
 /// Every type with `serde`'s traits can.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot travel to another machine: serde cannot write and read it",
+    message = "`{Self}` cannot travel to another machine: `serde::Serialize` or `serde::Deserialize` is missing",
     label = "messages and replies of a `remote` actor travel",
-    note = "for a type of another crate, take one that serde knows, such as `SystemTime` for `Instant`, or a type of your own; for a type of your own, derive `serde::Serialize` and `serde::Deserialize`",
+    note = "for a type of your own, derive both: `#[derive(serde::Serialize, serde::Deserialize)]`; for a type of another crate, take one that serde knows, such as `SystemTime` for `Instant`, or a type of your own",
     note = "or keep the handler on its machine: `#[handler(local)]`",
     note = "the ref of an actor travels if the actor is `remote` too: `#[actor(remote)]` in place of `#[actor]` above its impl block"
 )]

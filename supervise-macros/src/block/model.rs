@@ -215,7 +215,14 @@ impl Block {
         for watch in std::mem::take(&mut self.watches) {
             match watch.same_as_in(&self.watches) {
                 Some(earlier) => {
-                    let message = format!("`{}` handles the same end: merge the two methods", earlier.ident);
+                    let of = watch
+                        .subject
+                        .as_ref()
+                        .map_or_else(|| "any actor".to_owned(), |of| format!("`{}`", written(of)));
+                    let message = format!(
+                        "`{}` already watches for the end of {of}: move this body into it and remove `{}`",
+                        earlier.ident, watch.ident
+                    );
                     errors.at(&watch.ident, message);
                 }
                 None => self.watches.push(watch),
@@ -243,9 +250,10 @@ impl Block {
         let same = |earlier: &&Hook| earlier.kind == hook.kind && exist_together(&earlier.cfgs, &hook.cfgs);
         if let Some(earlier) = self.hooks.iter().find(same) {
             let message = format!(
-                "`{}` is the `#[{}]` hook already: merge the two methods",
+                "`{}` is already the `#[{}]` hook: move this body into it and remove `{}`",
                 earlier.ident,
-                hook.kind.role().word()
+                hook.kind.role().word(),
+                hook.ident
             );
             errors.at(attribute, message);
         } else {

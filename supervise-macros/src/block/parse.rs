@@ -374,8 +374,12 @@ fn read_role(
             None => block.watches_unknown = true,
         },
         Role::StashWhile => {
-            if block.stash.is_some() {
-                errors.at(attribute, "an actor has one `#[stash_while]`: merge the two conditions");
+            if let Some(earlier) = &block.stash {
+                let message = format!(
+                    "`{}` is already the `#[stash_while]` method: add this condition to it with `||`, and remove `{}`",
+                    earlier.ident, signature.ident
+                );
+                errors.at(attribute, message);
             }
             block.stash = hook::stash(attrs, signature, &block.message, errors);
         }

@@ -198,7 +198,7 @@ pub(crate) fn module(setting: &Setting, example: &'static str, _: &mut Errors) -
 pub(crate) fn stash(setting: &Setting, example: &'static str, _: &mut Errors) -> syn::Result<usize> {
     match integer(setting, example)? {
         (0, span) => {
-            let message = "a stash needs room for at least 1 message: write `stash = 100`, or remove `stash`, with `#[stash_while]` if there is one";
+            let message = "a stash needs room for at least 1 message: write `stash = 100`, or remove `stash` (and `#[stash_while]`, if you have it)";
             Err(syn::Error::new(span, message))
         }
         (capacity, _) => Ok(capacity),

@@ -66,7 +66,7 @@ impl<__E: ?::core::marker::Sized> crate::vendor::akka::Decides<__E> for Gate {}
 #[allow(deprecated)]
 impl<__P> crate::vendor::akka::EscalationsDecidedBy<__P> for Gate
 where
-    __P: crate::vendor::akka::DecidesAll,
+    __P: crate::vendor::akka::DecidesAllFrom<Gate>,
 {}
 #[cfg(unix)]
 #[allow(deprecated)]

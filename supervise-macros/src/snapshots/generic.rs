@@ -189,9 +189,7 @@ where
                 ReaderMessage::Next { other } => {
                     ::supervise::__private::enter(__ctx, 1u16);
                     let other = ::supervise::__private::sendable::<Reader<S, N>>(other);
-                    ::supervise::__private::plain_reply(
-                        (&::supervise::__private::Probe::<Option<S::Item>>::NEW).__kind(),
-                    );
+                    (&::supervise::__private::Probe::<Option<S::Item>>::NEW).__plain();
                     let reply = Self::next(self, other);
                     ::supervise::__private::reply::<_, Option<S::Item>>(__ctx, reply)
                 }

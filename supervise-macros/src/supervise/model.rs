@@ -13,6 +13,7 @@ use crate::grammar::Argument;
 use crate::grammar::arguments::StrategyArguments;
 use crate::grammar::words::{Directive, FailureKind, LogLevel, OnLimit, Scope, Window};
 use crate::settings::{Setting, written};
+use crate::spans;
 use crate::value::Value;
 
 /// A strategy and its rules. Without rules and without a decider, the default decider decides.
@@ -126,12 +127,17 @@ pub(crate) enum Log {
     ByAttempt(u32),
 }
 
-/// What reaches the supervisor's own supervisor.
+/// The first and the last token of what the user wrote.
+pub(crate) type Place = (Span, Span);
+
+/// What reaches the supervisor's own supervisor, and the rule or the argument that says so.
+#[derive(Default)]
 pub(crate) struct Escalations {
-    pub(crate) anything: bool,
+    pub(crate) anything: Option<Place>,
     /// Failed starts, with errors of any type.
-    pub(crate) failed_starts: bool,
-    pub(crate) types: Vec<TokenStream>,
+    pub(crate) failed_starts: Option<Place>,
+    /// Each type once.
+    pub(crate) types: Vec<(TokenStream, Place)>,
 }
 
 impl Default for Strategy {
@@ -160,9 +166,11 @@ impl Strategy {
             || backoff.value.as_ref().and_then(Backoff::constant).is_some()
     }
 
-    /// Whether the failure escalates when the strategy refuses a restart.
-    pub(crate) fn escalates_at_limit(&self) -> bool {
-        self.arguments.on_limit.value == Some(OnLimit::Escalate)
+    /// The argument by which the failure escalates when the strategy refuses a restart.
+    pub(crate) fn escalates_at_limit(&self) -> Option<Place> {
+        let on_limit = &self.arguments.on_limit;
+        let given = on_limit.given().filter(|_| on_limit.value == Some(OnLimit::Escalate))?;
+        Some(spans::ends(given.tokens()))
     }
 
     /// Whether the end of significant children can end their parent.
@@ -379,16 +387,31 @@ impl Table {
     /// What the supervisor's own supervisor must decide.
     pub(crate) fn escalations(&self) -> Escalations {
         let at_limit = self.strategy.escalates_at_limit();
-        let mut anything = self.decider.given().is_some();
-        let (mut failed_starts, mut types) = (false, Vec::new());
+        let decider = self.decider.given().map(|decider| spans::ends(decider.tokens()));
+        let mut escalations = Escalations { anything: decider, ..Escalations::default() };
+        let mut seen = Vec::new();
         for rule in &self.rules {
-            if rule.answer.directive == Directive::Escalate || (at_limit && rule.restarts()) {
-                failed_starts |= matches!(rule.pattern, Pattern::Kind(FailureKind::InitializationFailed));
-                anything |= matches!(rule.pattern, Pattern::Any);
-                types.extend(rule.pattern.key());
+            let place = match rule.answer.directive {
+                Directive::Escalate => (rule.place, rule.answer.span),
+                _ => match at_limit {
+                    Some(place) if rule.restarts() => place,
+                    _ => continue,
+                },
+            };
+            match &rule.pattern {
+                Pattern::Kind(FailureKind::InitializationFailed) => escalations.failed_starts = Some(place),
+                Pattern::Any => escalations.anything = Some(place),
+                pattern => {
+                    let Some(key) = pattern.key() else { continue };
+                    let text = key.to_string();
+                    if !seen.contains(&text) {
+                        seen.push(text);
+                        escalations.types.push((key, place));
+                    }
+                }
             }
         }
-        Escalations { anything, failed_starts, types: distinct(types) }
+        escalations
     }
 
     /// The backoffs that the user wrote under their old name: this name, and all of the setting.

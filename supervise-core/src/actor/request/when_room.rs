@@ -15,7 +15,7 @@ use crate::actor::waits_for;
 use crate::base::drop_contained;
 
 /// An ask that waits for room in a bounded mailbox, see [`Request::when_room`].
-#[must_use = "nothing has been sent yet: `.await` it, as in `r.fetch(id).when_room().await`"]
+#[must_use = "nothing has been sent yet: `.await` it, as in `r.fetch(id).when_room().await` (`let _ =` alone sends nothing)"]
 pub struct WhenRoom<'a, A: Actor, T, K>(Request<'a, A, T, K>);
 
 impl<'a, A: Actor, T: Send + 'static, K> Request<'a, A, T, K> {

@@ -241,7 +241,7 @@ impl<'a, A: Durable + Actor, T: Send + 'static> Request<'a, A, T> {
 ///
 /// `.await` asks. If the message is known, its asker gets [`AskError::Unanswered`](crate::AskError::Unanswered): the reply went to
 /// the first one.
-#[must_use = "nothing has been sent yet: `.accepted().await` stores it, `.tell()` hands it over, `.await` asks"]
+#[must_use = "nothing has been sent yet: `.accepted().await` stores it, `.tell()` hands it over, `.await` asks (`let _ =` alone sends nothing)"]
 pub struct Keyed<'a, A: Actor, T> {
     request: Request<'a, A, T>,
     key: String,

@@ -135,10 +135,12 @@ where
 #[derive(Debug)]
 pub struct Returned(());
 
+#[diagnostic::do_not_recommend]
 impl<C: 'static> Supervisor for Task<C> {
     type Ref = ActorRef<Self>;
 }
 
+#[diagnostic::do_not_recommend]
 impl<C: 'static> Actor for Task<C> {
     type Message = Returned;
 

@@ -247,9 +247,7 @@ fn answer(handler: &Handler, krate: &Path) -> TokenStream {
             if may_be_alias(ty) {
                 let span = spans::of(ty);
                 let at = spans::path_at(krate, span);
-                probe = Some(
-                    quote_spanned!(span=> #at::__private::plain_reply((&#at::__private::Probe::<#ty>::NEW).__kind());),
-                );
+                probe = Some(quote_spanned!(span=> (&#at::__private::Probe::<#ty>::NEW).__plain();));
             }
             quote_spanned!(mixed=> #probe let reply = #call; #answered)
         }

@@ -65,7 +65,7 @@ pub(super) fn batch(
     arguments.batch.given()?;
     if let Some(inline) = arguments.inline.given() {
         errors.add(inline.error(
-            "an inline handler handles each message immediately, but `batch` waits for others: remove one of them",
+            "an inline handler handles each message immediately, but `batch` waits for others: remove `inline` or `batch`",
         ));
     }
     if let Some(redeliver) = arguments.redeliver.given() {

@@ -46,13 +46,14 @@ pub(super) fn check(block: &Block, signature: &Signature, errors: &mut Errors) {
     if (!is_ours && has_hook) || !fits(signature, *common) {
         return;
     }
-    let why = if is_ours {
-        format!("`{name}` is named like a hook but has no attribute, so it never runs as one")
-    } else {
-        format!("`{name}` does not run by itself here, although it is a hook in other frameworks")
+    let when = match role {
+        Role::PreStart => "at the start",
+        Role::PostStop => "at the end",
+        Role::PreRestart => "before each restart",
+        _ => "after each restart",
     };
     let message = format!(
-        "{why}: write `#[{attribute}]` above it, or move it to an `impl {}` block without `#[actor]` if it is an ordinary method",
+        "the runtime does not call `{name}`: to run it {when}, write `#[{attribute}]` above it; if your own code calls it, move it to a plain `impl {}` block",
         block.name
     );
     errors.at(&signature.ident, message);

@@ -1,6 +1,6 @@
 //! Refuses replies in which the error of a `Result` would be hidden from the parent's table.
 //!
-//! Only rustc sees what is behind an alias: see `plain_reply` of `supervise::__private`.
+//! Only rustc sees what is behind an alias: see `Probe` of `supervise::__private`.
 
 use quote::ToTokens;
 use syn::{Generics, Type};

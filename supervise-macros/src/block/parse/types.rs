@@ -121,7 +121,7 @@ pub(super) fn name_context(signature: &mut Signature, krate: &Path) {
         let here = Span::mixed_site().located_at(path.path.segments[0].ident.span());
         let (arguments, at) = (&path.path.segments[0].arguments, spans::path_at(krate, here));
         *reference.elem = Type::Verbatim(quote_spanned!(here=>
-            #at::__private::this_context_is_another_one__write_use_anyhow_context_as_underscore!(#arguments)
+            #at::__private::Context_is_anyhow_Context_here__write_use_anyhow_Context_as_underscore!(#arguments)
         ));
     }
 }

@@ -10,7 +10,7 @@ use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
 use syn::{
     Attribute, Data, Expr, ExprClosure, Field, Fields, GenericArgument, LitInt, LitStr, Meta, PathArguments, Stmt,
-    Type,
+    Type, Variant,
 };
 
 use crate::attributes::{self, Given};
@@ -30,15 +30,18 @@ pub(super) fn children(data: &mut Data, errors: &mut Errors) -> Vec<Child> {
         Data::Struct(data) => match &mut data.fields {
             fields @ Fields::Named(_) => fields,
             fields => {
-                check_given(fields, declare, errors);
-                refuse(fields, named, errors);
+                check_given(fields, &|_, field| declare(field), errors);
+                refuse(fields, &|_, field| named(field), errors);
                 return Vec::new();
             }
         },
         Data::Enum(data) => {
             for variant in &mut data.variants {
-                check_given(&mut variant.fields, spawn, errors);
-                refuse(&mut variant.fields, spawn, errors);
+                let Variant { ident, fields, .. } = variant;
+                let others = fields.len() > 1;
+                let mend = |at: usize, field: &Field| spawn(ident, at, others, field);
+                check_given(fields, &mend, errors);
+                refuse(fields, &mend, errors);
             }
             return Vec::new();
         }
@@ -47,7 +50,7 @@ pub(super) fn children(data: &mut Data, errors: &mut Errors) -> Vec<Child> {
     for field in fields.iter_mut() {
         attributes::correct(&mut field.attrs, "child", errors);
     }
-    check_given(fields, declare, errors);
+    check_given(fields, &|_, field| declare(field), errors);
     let mut children = Vec::new();
     for field in fields.iter_mut() {
         let attributes = take(field, errors);
@@ -63,9 +66,9 @@ pub(super) fn children(data: &mut Data, errors: &mut Errors) -> Vec<Child> {
 }
 
 /// Takes each `#[child(given)]` off its field. Refuses a `Child<..>` without any `#[child]`, because nothing would fill it
-/// in. `mend` says what to do with such a field.
-fn check_given(fields: &mut Fields, mend: fn(&Field) -> String, errors: &mut Errors) {
-    for field in fields.iter_mut() {
+/// in. `mend` says what to do with such a field, whose number it gets.
+fn check_given(fields: &mut Fields, mend: &dyn Fn(usize, &Field) -> String, errors: &mut Errors) {
+    for (at, field) in fields.iter_mut().enumerate() {
         attributes::unfold(&mut field.attrs);
         let given = attributes::take(&mut field.attrs, &is_given);
         let declared = field.attrs.iter().any(|attribute| is(&attributes::innermost(attribute), "child"));
@@ -82,7 +85,7 @@ fn check_given(fields: &mut Fields, mend: fn(&Field) -> String, errors: &mut Err
             let message = format!(
                 "nothing fills in this child: {}, or write `#[child(given)]` if the constructor gets it from another \
                  actor's field",
-                mend(field)
+                mend(at, field)
             );
             errors.at(&field.ty, message);
         }
@@ -212,8 +215,8 @@ fn last(expression: &Expr) -> &Expr {
     }
 }
 
-/// How to keep a child in an enum's field.
-fn spawn(field: &Field) -> String {
+/// How to keep a child in the field with the number `at` of an enum's variant. `others`: the variant has further fields.
+fn spawn(variant: &Ident, at: usize, others: bool, field: &Field) -> String {
     let mut actor = actor_of(&field.ty).unwrap_or_else(|| field.ty.clone());
     let (spawn, makes) = if pattern_of(&actor).is_some() { ("spawn_with", "..") } else { ("spawn", "|| ..") };
     if let Type::Path(path) = &mut actor
@@ -221,10 +224,15 @@ fn spawn(field: &Field) -> String {
     {
         last.ident = format_ident!("{}Ref", last.ident);
     }
-    let name = field.ident.as_ref().map_or_else(|| "child".to_owned(), Ident::to_string);
+    let rest = if others { ", .." } else { "" };
+    let (name, pattern) = match &field.ident {
+        Some(name) => (name.to_string(), format!("{variant} {{ {name}{rest} }}")),
+        None => ("child".to_owned(), format!("{variant}({}child{rest})", "_, ".repeat(at))),
+    };
     format!(
-        "only the fields of a struct can be children: make this field `Option<{}>`, which begins as `None`, and fill it in `#[pre_start] fn \
-         begin(&mut self, ctx: &mut Context<Self>) -> Result<(), SpawnError>` with `Some(ctx.{spawn}(\"{name}\", {makes})?)`",
+        "only the fields of a struct can be children: make this field `Option<{}>`, which begins as `None`, and fill it when the variant is \
+         `{variant}`, with `if let Self::{pattern} = self {{ *{name} = Some(ctx.{spawn}(\"{name}\", {makes})?); }}` in `#[pre_start] fn begin(&mut self, \
+         ctx: &mut Context<Self>) -> Result<(), SpawnError>`",
         written(&actor)
     )
 }
@@ -234,10 +242,10 @@ fn is_given(attribute: &Attribute) -> bool {
     is(attribute, "child") && matches!(&attribute.meta, Meta::List(list) if list.tokens.to_string() == "given")
 }
 
-fn refuse(fields: &mut Fields, mend: fn(&Field) -> String, errors: &mut Errors) {
-    for field in fields.iter_mut() {
+fn refuse(fields: &mut Fields, mend: &dyn Fn(usize, &Field) -> String, errors: &mut Errors) {
+    for (at, field) in fields.iter_mut().enumerate() {
         for attribute in &take(field, errors) {
-            errors.at(attribute, mend(field));
+            errors.at(attribute, mend(at, field));
         }
     }
 }

@@ -6,8 +6,8 @@ use syn::{Generics, Path, TypeParam, TypeParamBound};
 
 use super::error_type;
 use crate::generics::{derivation, mentions_parameter, require, with_parameter};
-use crate::spans;
-use crate::supervise::model::Table;
+use crate::spans::{self, path_at};
+use crate::supervise::model::{Place, Table};
 
 /// The impls for `ty`, which has this table, and perhaps permanent children.
 pub(crate) fn coverage(
@@ -48,18 +48,24 @@ fn own_coverage(
     }
     let (parent, mut upwards) = with_parent(generics);
     let escalations = table.escalations();
-    for ty in &escalations.types {
-        let ty = error_type(ty, krate);
-        require(&mut upwards, quote!(#ty: #krate::EscalatedErrorDecidedBy<#parent>));
+    // rustc shows the place of a bound.
+    let mut bound = |on: &dyn ToTokens, (start, end): Place, name: &str, argument: &dyn ToTokens| {
+        let here = |span| mixed.located_at(span);
+        let (at, name, close) =
+            (path_at(krate, here(start)), Ident::new(name, here(start)), quote_spanned!(here(end)=> >));
+        require(&mut upwards, quote_spanned!(here(start)=> #on: #at::#name<#argument #close));
+    };
+    for (error, place) in &escalations.types {
+        bound(&error_type(error, krate), *place, "EscalatedErrorDecidedBy", &parent);
     }
-    if permanent && table.strategy.escalates_at_limit() {
-        require(&mut upwards, quote!(#parent: #krate::DecidesPermanentEndFrom<#ty>));
+    if let (true, Some(place)) = (permanent, table.strategy.escalates_at_limit()) {
+        bound(&parent, place, "DecidesPermanentEndFrom", ty);
     }
-    if escalations.failed_starts {
-        require(&mut upwards, quote!(#parent: #krate::DecidesFailedStartFrom<#ty>));
+    if let Some(place) = escalations.failed_starts {
+        bound(&parent, place, "DecidesFailedStartFrom", ty);
     }
-    if escalations.anything {
-        require(&mut upwards, quote!(#parent: #krate::DecidesAll));
+    if let Some(place) = escalations.anything {
+        bound(&parent, place, "DecidesAllFrom", ty);
     }
     mark(&upwards, quote_spanned!(mixed=> #krate::EscalationsDecidedBy<#parent>));
     for key in &table.keys() {

@@ -132,10 +132,8 @@ impl<'a> Earlier<'a> {
         let first = self.as_written(earlier);
         if rule.guard.is_none() && earlier.guard.is_none() && self.alternatives(rule) == self.alternatives(earlier)
         {
-            return format!(
-                "{NEVER}, because the earlier rule `{first}` matches the same failures: remove this rule to keep the earlier directive, or remove \
-                 the rule `{first}` to have this one"
-            );
+            let mend = mend("this rule", &format!("the earlier rule `{first}`"), rule, earlier);
+            return format!("{NEVER}, because the earlier rule `{first}` matches the same failures: {mend}");
         }
         let because = format!("the earlier rule `{first}` matches {matched}");
         match (self.without(rule), self.without(earlier)) {
@@ -154,11 +152,9 @@ impl<'a> Earlier<'a> {
                 };
                 let other = match other {
                     Some(other) => format!("`{other}` from `{first}`"),
-                    None => format!("the rule `{first}`"),
+                    None => format!("the earlier rule `{first}`"),
                 };
-                format!(
-                    "{what}, because {because}: remove {part} to keep the earlier directive, or remove {other} to have this one"
-                )
+                format!("{what}, because {because}: {}", mend(&part, &other, rule, earlier))
             }
         }
     }
@@ -211,6 +207,18 @@ impl<'a> Earlier<'a> {
             }
         }
     }
+}
+
+/// What to remove where `rule` and the earlier rule match the same: a part of the one, or a part of the other.
+fn mend(part: &str, other: &str, rule: &Rule, earlier: &Rule) -> String {
+    let (mut kept, mut wanted) = (earlier.answer.directive.word(), rule.answer.directive.word());
+    if kept == wanted {
+        (kept, wanted) = (&earlier.answer.text, &rule.answer.text);
+    }
+    if kept == wanted {
+        return format!("remove {part}");
+    }
+    format!("remove {part} to keep `{kept}`, or remove {other} to have `{wanted}`")
 }
 
 /// The rule for `text`.

@@ -323,6 +323,10 @@ fn read_directive(
     }
     let before = errors.count();
     let settings = settings::parse(arguments, errors);
+    if let Some(error) = strategy::wrong_limit(&settings, "Restart") {
+        errors.add(error);
+        return None;
+    }
     for setting in &settings {
         let word = setting.name.to_string();
         if strategy::WORDS.contains(&word.as_str()) && !RestartArguments::WORDS.contains(&word.as_str()) {

@@ -30,7 +30,11 @@ pub(super) fn strategy(scope: Scope, setting: &Setting, errors: &mut Errors) -> 
         return Err(setting.error(message));
     }
     let mut arguments = StrategyArguments::default();
-    for argument in &settings::parse(setting.arguments.clone().unwrap_or_default(), errors) {
+    let given = settings::parse(setting.arguments.clone().unwrap_or_default(), errors);
+    if let Some(error) = wrong_limit(&given, scope.word()) {
+        return Err(error);
+    }
+    for argument in &given {
         if arguments.set(argument, errors) {
             continue;
         }
@@ -65,15 +69,30 @@ pub(super) fn is_backoff(name: &str) -> bool {
     RestartArguments::WORDS.contains(&name)
 }
 
+const EXPECTED: &str = "expected a number of restarts: write `10`, a constant, or a setting such as `self.settings.retries`; for no limit, ";
+
+/// The error for a limit that is no number, where nothing else stands in the parentheses after `name`.
+pub(super) fn wrong_limit(settings: &[Setting], name: &str) -> Option<syn::Error> {
+    let [only] = settings else { return None };
+    if only.name != "max_retries" {
+        return None;
+    }
+    let error = max_retries(only, "max_retries = 10", &mut Errors::new()).err()?;
+    error
+        .to_string()
+        .starts_with(EXPECTED)
+        .then(|| syn::Error::new(error.span(), format!("{EXPECTED}write only `{name}`")))
+}
+
 /// Reads `max_retries = 10`, or an expression.
 pub(crate) fn max_retries(setting: &Setting, example: &'static str, _: &mut Errors) -> syn::Result<Value<u32>> {
-    const EXPECTED: &str = "expected a number of restarts: write `10`, a constant, or a setting such as `self.settings.retries`; for no limit, \
-                            remove `max_retries`, and write `one_for_one` without parentheses if nothing else is in them";
     let number = |input: ParseStream<'_>| {
+        let expected =
+            |span| syn::Error::new(span, format!("{EXPECTED}remove `max_retries` (and `within`, if you have it)"));
         let span = input.span();
-        let number = input.parse::<LitInt>().map_err(|_| syn::Error::new(span, EXPECTED))?;
+        let number = input.parse::<LitInt>().map_err(|_| expected(span))?;
         if number.base10_digits().starts_with('-') {
-            return Err(syn::Error::new(number.span(), EXPECTED));
+            return Err(expected(number.span()));
         }
         number
             .base10_parse()
@@ -123,13 +142,15 @@ fn exponential(setting: &Setting, errors: &mut Errors) -> syn::Result<Backoff> {
     let arguments = setting.call("min = \"100ms\", max = \"10s\"")?;
     let arguments = ExponentialArguments::read(arguments, errors);
     let failed = errors.count() > before;
-    let min = required(setting, arguments.min.value, "`min`, the first delay, such as `min = \"100ms\"`", failed)?;
-    let max = required(
-        setting,
-        arguments.max.value,
-        "`max`, the longest delay, not shorter than `min`, such as `max = \"30s\"`",
-        failed,
-    )?;
+    let (first, longest) = (Duration::from_millis(100), Duration::from_secs(30));
+    let shortest = arguments.max.value.as_ref().and_then(Value::literal).map_or(first, |max| first.min(*max));
+    let longest = match arguments.min.value.as_ref().and_then(Value::literal) {
+        Some(min) if *min > longest => min.saturating_mul(2),
+        _ => longest,
+    };
+    let longest = ("its longest delay", format!("max = \"{}\"", spoken(longest)));
+    let shortest = ("its first delay", format!("min = \"{}\"", spoken(shortest)));
+    let (min, max) = required(setting, (arguments.min.value, shortest), (arguments.max.value, longest), failed)?;
     if let (Some(min), Some(max), false) = (min.literal(), max.literal(), failed)
         && min > max
     {
@@ -195,35 +216,43 @@ fn linear(setting: &Setting, errors: &mut Errors) -> syn::Result<Backoff> {
         }
     }
     let failed = errors.count() > before;
-    let window = required(
-        setting,
-        arguments.window.value,
-        "`window`, after which a quiet child counts as new, such as `window = \"10s\"`",
-        failed,
-    )?;
-    let initial = required(
-        setting,
-        arguments.initial.value,
-        "`initial`, the first delay, such as `initial = \"100ms\"`",
-        failed,
-    )?;
+    let window = ("the time after which a quiet child counts as new", "window = \"10s\"".to_owned());
+    let first = ("its first delay", "initial = \"100ms\"".to_owned());
+    let (window, initial) =
+        required(setting, (arguments.window.value, window), (arguments.initial.value, first), failed)?;
     let renamed = (setting.name == RENAMED).then(|| setting.name.clone());
     Ok(Backoff { growth: model::Growth::Linear { window, initial, renamed }, text: written(setting.tokens()) })
 }
 
-/// The value of a required argument of a backoff. If another argument is wrong, that one may be the missing one, so a
+/// An argument of a backoff, and what it is and how it could be written, in case that it is missing.
+type Required = (Option<Value<Duration>>, (&'static str, String));
+
+/// The values of the two required arguments of a backoff. If another argument is wrong, that one may be the missing one, so a
 /// stand-in takes its place.
 fn required(
     setting: &Setting,
-    value: Option<Value<Duration>>,
-    what: &str,
+    (first, (first_is, first_text)): Required,
+    (second, (second_is, second_text)): Required,
     failed: bool,
-) -> syn::Result<Value<Duration>> {
-    match value {
-        Some(value) => Ok(value),
-        None if failed => Ok(Value::Literal(Duration::from_secs(1))),
-        None => Err(syn::Error::new(setting.span(), format!("`{}` needs {what}", setting.name))),
-    }
+) -> syn::Result<(Value<Duration>, Value<Duration>)> {
+    let (what, before, after) = match (first, second) {
+        (Some(first), Some(second)) => return Ok((first, second)),
+        (first, second) if failed => {
+            let stand_in = || Value::Literal(Duration::from_secs(1));
+            return Ok((first.unwrap_or_else(stand_in), second.unwrap_or_else(stand_in)));
+        }
+        (None, None) => {
+            (format!("needs {first_is}, and {second_is}"), Some(format!("{first_text}, {second_text}")), None)
+        }
+        (None, Some(_)) => (format!("also needs {first_is}"), Some(first_text), None),
+        (Some(_), None) => (format!("also needs {second_is}"), None, Some(second_text)),
+    };
+    let given = setting.arguments.as_ref().map_or_else(String::new, |given| written(given));
+    let given = Some(given.trim_end_matches([',', ' ']).to_owned()).filter(|given| !given.is_empty());
+    let arguments: Vec<String> = [before, given, after].into_iter().flatten().collect();
+    let name = &setting.name;
+    let message = format!("`{name}` {what}: write `{name}({})`", arguments.join(", "));
+    Err(syn::Error::new(setting.span(), message))
 }
 
 /// Reads `jitter = 0.2`.

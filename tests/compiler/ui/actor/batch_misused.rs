@@ -1,5 +1,7 @@
 //! Handlers that `batch` and `linger` do not fit.
 
+#![allow(unused_variables)]
+
 use std::time::Duration;
 
 use supervise::prelude::*;
