@@ -326,6 +326,7 @@ impl Happening {
 #[cfg(test)]
 pub(super) const REASONS: &[DeadLetterReason] = &[
     DeadLetterReason::Stopped,
+    DeadLetterReason::NoChild,
     DeadLetterReason::MailboxFull,
     DeadLetterReason::TooManyChildren,
     DeadLetterReason::StashFull,
