@@ -222,6 +222,8 @@ pub(super) struct Decision {
     pub(super) child_type: &'static str,
     pub(super) supervisor: String,
     pub(super) supervisor_type: &'static str,
+    /// The supervisor's incarnation.
+    pub(super) supervisor_key: u64,
     pub(super) text: String,
     /// The path of the actor that failed first, if its failure was escalated.
     pub(super) origin: Option<String>,
@@ -277,6 +279,7 @@ impl Happening {
             Event::Decided {
                 supervisor,
                 supervisor_type,
+                supervisor_uid,
                 child,
                 child_type,
                 uid,
@@ -293,6 +296,7 @@ impl Happening {
                 child_type,
                 supervisor: supervisor.local().to_owned(),
                 supervisor_type,
+                supervisor_key: (*supervisor_uid).into(),
                 text: text.to_string(),
                 origin: failure.origin().filter(|origin| *origin != child).map(|origin| origin.local().to_owned()),
                 during: failure.during(),

@@ -6,6 +6,7 @@ mod healthy;
 mod lines;
 #[path = "../conformance/log.rs"]
 mod log;
+mod outages;
 mod patterns;
 mod rules;
 mod server;

@@ -57,6 +57,8 @@ pub enum Event {
         supervisor: ActorPath,
         /// The name of its type, as [`std::any::type_name`] returns it.
         supervisor_type: &'static str,
+        /// The supervisor's incarnation. It stays the same when the supervisor restarts.
+        supervisor_uid: Uid,
         /// The child that failed.
         child: ActorPath,
         /// The name of its type.

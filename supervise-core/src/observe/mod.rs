@@ -81,6 +81,7 @@ pub(crate) struct About<'a> {
     /// The actor that noted it.
     pub(crate) actor: ActorPath,
     pub(crate) actor_type: &'static str,
+    pub(crate) actor_uid: Uid,
     /// The actor that the note is about: the child if there is one, or else the actor itself.
     pub(crate) uid: Uid,
     pub(crate) child: Option<ActorPath>,
@@ -462,6 +463,7 @@ fn event_of_child(about: About<'_>, note: Note<Failure>, text: Option<Arc<str>>)
         Note::Decided { cause, outcome, .. } => Event::Decided {
             supervisor,
             supervisor_type: about.actor_type,
+            supervisor_uid: about.actor_uid,
             child,
             child_type: about.child_type,
             uid: about.uid,

@@ -52,7 +52,8 @@ impl Place {
     }
 
     fn note(&mut self, decision: Decision, now: Time) {
-        if self.is_calm(now) {
+        // Nobody who has taken the name of its supervisor has failed before.
+        if self.is_calm(now) || decision.supervisor_key != self.decision.supervisor_key {
             *self = Self::of(decision, self.stays, now);
             return;
         }
@@ -105,27 +106,35 @@ pub(super) struct Places {
     forgot: Option<Time>,
 }
 
-/// The supervisors of places that are in a loop or wait, the actors for which places wait, and whether each of them runs, as a look finds
-/// them. `None`: it is not there.
+/// The supervisors of places that are in a loop or wait, and the actors for which places wait, as a look finds them. `None`: it is not there.
 #[derive(Debug, Default)]
-pub(super) struct Sought(HashMap<String, Option<bool>>);
+pub(super) struct Sought(HashMap<String, Option<Found>>);
+
+#[derive(Debug, Clone, Copy)]
+struct Found {
+    key: u64,
+    /// Whether the actor runs, and all above it.
+    runs: bool,
+}
 
 impl Sought {
     /// `runs`: whether the actor runs, and all above it.
-    pub(super) fn see(&mut self, path: &str, runs: bool) {
+    pub(super) fn see(&mut self, path: &str, key: u64, runs: bool) {
         if !self.0.is_empty()
             && let Some(known) = self.0.get_mut(path)
         {
-            *known = Some(runs);
+            *known = Some(Found { key, runs });
         }
     }
 
-    fn runs(&self, path: &str) -> bool {
-        self.0.get(path).is_some_and(|&runs| runs == Some(true))
+    fn found(&self, path: &str) -> Option<Found> {
+        *self.0.get(path)?
     }
 
-    fn lacks(&self, path: &str) -> bool {
-        self.0.get(path).is_some_and(Option::is_none)
+    /// The supervisor of this place, but not another one that has taken its name.
+    fn supervisor_of(&self, place: &Place) -> Option<Found> {
+        let Decision { supervisor, supervisor_key, .. } = &place.decision;
+        self.found(supervisor).filter(|found| found.key == *supervisor_key)
     }
 }
 
@@ -184,14 +193,15 @@ impl Places {
         Sought(supervisors.chain(awaited).map(|path| (path.clone(), None)).collect())
     }
 
-    /// Notes what a look has found: an actor that has taken its place early. If the supervisor that was to replace an actor has ended, nobody
-    /// waits any longer.
+    /// Notes what a look has found: supervisors that have ended, so that their loops are over; and actors that have taken their place early.
     pub(super) fn found(&mut self, sought: &Sought, now: Time) {
-        self.of
-            .retain(|place| place.last >= now || !place.waits(now) || !sought.lacks(&place.decision.supervisor));
-        // If the last one failed during the look, the look may have found it before.
-        for place in self.of.iter_mut().filter(|place| place.last < now && sought.runs(&place.decision.child)) {
-            place.pace.runs(now);
+        // If the last actor failed during the look, the look may have found another one before.
+        let is_seen = |place: &Place| place.last < now && sought.0.contains_key(&place.decision.supervisor);
+        self.of.retain(|place| !is_seen(place) || sought.supervisor_of(place).is_some());
+        for place in self.of.iter_mut().filter(|place| is_seen(place)) {
+            if sought.found(&place.decision.child).is_some_and(|found| found.runs) {
+                place.pace.runs(now);
+            }
         }
     }
 
@@ -204,8 +214,7 @@ impl Places {
     pub(super) fn cards(&self, sought: &Sought, is_down: impl Fn(&str) -> bool, now: Time) -> Vec<Card> {
         let mut cards: Vec<Card> = Vec::new();
         let goes_on = |place: &&Place| {
-            let Decision { supervisor, child, .. } = &place.decision;
-            sought.runs(supervisor) && !is_down(child)
+            sought.supervisor_of(place).is_some_and(|found| found.runs) && !is_down(&place.decision.child)
         };
         for place in self.loops(now).filter(goes_on) {
             let subject = place.subject();

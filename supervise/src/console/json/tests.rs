@@ -93,6 +93,7 @@ fn failure_with(text: &str) -> (Time, Decision) {
         child_type: "T",
         supervisor: text.to_owned(),
         supervisor_type: "T",
+        supervisor_key: 5,
         text: text.to_owned(),
         origin: None,
         during: None,
