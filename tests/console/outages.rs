@@ -6,7 +6,7 @@ use supervise::console::{Console, Watch};
 use supervise::pattern::{BackoffSupervisor, BackoffSupervisorRef};
 use supervise::prelude::*;
 use supervise::testkit::TestSystem;
-use supervise::{Backoff, Children};
+use supervise::{Backoff, Children, DeadLetterReason, Intervention};
 
 #[derive(Debug, thiserror::Error)]
 #[error("no ink")]
@@ -90,4 +90,66 @@ async fn con_13_a_supervisor_that_takes_the_name_of_another_one_has_not_its_loop
     clerk.stamp().tell().unwrap();
     look(system, &mut watch, 1).await;
     assert!(watch.text().contains("All is well"), "{}", watch.text());
+}
+
+/// A backoff supervisor that an operator restarts counts from 0, even if its child fails before a look has found it. Rule 13.7.
+#[supervise::test]
+async fn con_13_the_next_try_is_that_of_the_last_failure_after_a_restart_by_hand(system: &TestSystem) {
+    system.allow_failures();
+    system.allow_dead_letters();
+    let delays = Backoff::exponential(Duration::from_secs(4), Duration::from_secs(86_400)).manual_reset();
+    let clerk = office(system, delays);
+    let mut watch = Console::of(system).by_hand();
+    for wait in [5, 9, 17, 33, 65, 129, 257, 513, 1] {
+        clerk.stamp().tell().unwrap();
+        look(system, &mut watch, wait).await;
+    }
+    assert!(words(&watch).contains("The next try comes in 17 min 4 s."), "{}", watch.text());
+    let office = clerk.actor_ref().to_any();
+    system.intervene(&office, 0, Intervention::Restart, "night shift").unwrap();
+    system.settle().await;
+    clerk.stamp().tell().unwrap();
+    look(system, &mut watch, 1).await;
+    let text = words(&watch);
+    assert!(
+        text.contains("Failed 10 times within 17 min 9 s") && text.contains("The next try comes in 4 s."),
+        "{text}"
+    );
+}
+
+/// The third failure in a row may be the only one for a long time.
+#[supervise::test]
+async fn con_13_a_loop_of_rare_failures_says_how_many_came_in_a_row(system: &TestSystem) {
+    system.allow_failures();
+    let delays = Backoff::exponential(Duration::from_secs(4), Duration::from_secs(86_400)).manual_reset();
+    let clerk = office(system, delays);
+    let mut watch = Console::of(system).by_hand();
+    for wait in [1_500, 1_500, 2] {
+        clerk.stamp().tell().unwrap();
+        look(system, &mut watch, wait).await;
+    }
+    let text = words(&watch);
+    let says = "Restart loop: /user/office/clerk Clerk Failed in `stamp`. The failure ended the actor. /user/office decides, rule \
+                `default`: stopped, and replaced after 16 s. That was the 3rd end in a row. The next try comes in 15 s.";
+    assert!(text.contains(says), "{text}");
+}
+
+/// A backoff supervisor that waits has not ended, although its messages are lost. Rules 13.6 and 22.3.
+#[supervise::test]
+async fn con_11_messages_to_a_backoff_supervisor_that_waits_are_not_said_to_be_for_an_actor_that_has_ended(
+    system: &TestSystem,
+) {
+    system.allow_failures();
+    system.allow_dead_letters();
+    let clerk = office(system, Backoff::exponential(Duration::from_secs(40), Duration::from_secs(400)));
+    let mut watch = Console::of(system).by_hand();
+    clerk.stamp().tell().unwrap();
+    look(system, &mut watch, 1).await;
+    (0..20).for_each(|_| clerk.stamp().tell().unwrap());
+    look(system, &mut watch, 1).await;
+    let text = words(&watch);
+    let says = "Messages lost: /user/office 20 dead letters, 100 % `Stamp`: its child is to be replaced after a delay. The last one \
+                was 0 ms ago. The next try comes in 39 s.";
+    assert!(text.contains(says), "{text}");
+    assert_eq!(system.expect_dead_letter(clerk.actor_ref()).await.reason, DeadLetterReason::NoChild);
 }

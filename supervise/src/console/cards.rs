@@ -146,6 +146,10 @@ impl Moment {
         Self { what, at, is_past: false }
     }
 
+    pub(super) fn next_try(at: Time) -> Self {
+        Self::soon("The next try comes", at)
+    }
+
     /// The last failure, or the last message that was lost.
     pub(super) fn last(at: Time) -> Self {
         Self { what: "The last one was", at, is_past: true }

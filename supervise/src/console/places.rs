@@ -11,7 +11,7 @@ use supervise_core::Outcome;
 use super::cards::{Card, Kind, Moment, text_of};
 use super::pace::{LOOP, Pace, may_be_loop};
 use super::sight::{Decision, Replacement, Time};
-use super::words::{Count, Span, code, outcome, short_type};
+use super::words::{Count, Ordinal, Span, code, outcome, short_type};
 
 /// How many places are remembered.
 const MOST: usize = 256;
@@ -31,14 +31,17 @@ struct Place {
     pace: Pace,
     /// Whether it stays until it is calm.
     stays: bool,
+    /// The last of these failures.
     decision: Decision,
+    /// What a backoff supervisor does about it: the delay of the replacement, and how many times in a row a child has ended.
+    replaced: Option<(Duration, u32)>,
 }
 
 impl Place {
     fn of(decision: Decision, stays: bool, now: Time) -> Self {
         let mut pace = Pace::new(now);
         pace.note(Duration::ZERO, false, now);
-        Self { ends: 1, first: now, last: now, pace, stays, decision }
+        Self { ends: 1, first: now, last: now, pace, stays, decision, replaced: None }
     }
 
     fn is_calm(&self, now: Time) -> bool {
@@ -57,6 +60,9 @@ impl Place {
             *self = Self::of(decision, self.stays, now);
             return;
         }
+        // What fails has taken the place, perhaps before the delay was over.
+        self.pace.runs(now);
+        self.replaced = None;
         self.pace.note(Duration::ZERO, false, now);
         (self.ends, self.last, self.decision) = (self.ends + 1, now, decision);
     }
@@ -67,11 +73,26 @@ impl Place {
 
     fn card(&self, now: Time) -> Card {
         let Decision { child, child_type, supervisor, rule, .. } = &self.decision;
-        let during = code(&self.decision).map_or_else(String::new, |code| format!(", the last time in {code}"));
+        let code = code(&self.decision).map_or_else(String::new, |code| format!(" in {code}"));
         let within = Span(self.last.saturating_sub(self.first).max(Duration::from_secs(1)));
+        let failed = match (self.ends, &*code) {
+            (1, code) => format!("Failed{code}. The failure ended the actor"),
+            (ends, "") => format!("Failed {} times within {within}. Each failure ended the actor", Count(ends)),
+            (ends, code) => {
+                let times = format!("Failed {} times within {within}, the last time{code}", Count(ends));
+                format!("{times}. Each failure ended the actor")
+            }
+        };
         let rule = rule.map_or_else(String::new, |rule| format!(", rule `{rule}`"));
+        let decides = format!("{supervisor} decides{rule}: {}", outcome(self.decision.outcome));
+        let says = match self.replaced {
+            None => format!("{failed}, and another one took its place before the next. {decides}."),
+            Some((delay, in_a_row)) => {
+                let (delay, in_a_row) = (Span(delay), Ordinal(in_a_row));
+                format!("{failed}. {decides}, and replaced after {delay}. That was the {in_a_row} end in a row.")
+            }
+        };
         let next = self.pace.restarted();
-        let (ends, decided) = (Count(self.ends), outcome(self.decision.outcome));
         Card {
             kind: Kind::RestartLoop,
             actors: 1,
@@ -79,16 +100,8 @@ impl Place {
             actor_type: short_type(child_type),
             subject: self.subject(),
             since: self.pace.looping(),
-            says: format!(
-                "Failed {ends} times within {within}{during}. Each failure ended the actor, and another one took its place \
-                 before the next. \
-                 {supervisor} decides{rule}: {decided}."
-            ),
-            moments: vec![if next > now {
-                Moment::soon("The next try comes", next)
-            } else {
-                Moment::last(self.last)
-            }],
+            says,
+            moments: vec![if next > now { Moment::next_try(next) } else { Moment::last(self.last) }],
             cause: text_of(&self.decision),
             weight: self.ends,
             near_limit: false,
@@ -164,7 +177,14 @@ impl Places {
         let Replacement { child, delay, attempt } = replacement;
         if let Some(place) = self.of.iter_mut().find(|place| place.decision.child == *child) {
             place.pace.delay(*delay, *attempt as usize >= LOOP, now);
+            place.replaced = Some((*delay, *attempt));
         }
+    }
+
+    /// When this backoff supervisor replaces its child, if it waits.
+    pub(super) fn next_child(&self, supervisor: &str, now: Time) -> Option<Time> {
+        let waiting = self.of.iter().find(|place| place.decision.supervisor == supervisor && place.waits(now));
+        waiting.map(|place| place.pace.restarted())
     }
 
     pub(super) fn forget(&mut self, now: Time) {
