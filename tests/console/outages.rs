@@ -153,3 +153,30 @@ async fn con_11_messages_to_a_backoff_supervisor_that_waits_are_not_said_to_be_f
     assert!(text.contains(says), "{text}");
     assert_eq!(system.expect_dead_letter(clerk.actor_ref()).await.reason, DeadLetterReason::NoChild);
 }
+
+/// What the console has forgotten goes on for as long as its delay lasts. Rules 22.3 and 22.4.
+#[supervise::test]
+async fn con_18_more_backoff_supervisors_than_are_remembered_wait_for_an_hour(system: &TestSystem) {
+    system.allow_failures();
+    let delays = || Backoff::exponential(Duration::from_secs(3_600), Duration::from_secs(3_600)).manual_reset();
+    let offices = (0..300).map(|n| {
+        let office = BackoffSupervisor::on_failure("clerk", || Clerk, delays()).props();
+        system.spawn_with(format!("office-{n}"), office).unwrap()
+    });
+    let offices: Vec<_> = offices.collect();
+    let mut watch = Console::of(system).by_hand();
+    for _ in 0..3 {
+        system.advance(Duration::from_secs(3_601)).await;
+        offices.iter().for_each(|office| office.stamp().tell().unwrap());
+        look(system, &mut watch, 1).await;
+    }
+    for minutes in [0, 5, 30, 24] {
+        system.advance(Duration::from_secs(60 * minutes)).await;
+        look(system, &mut watch, 1).await;
+        let text = words(&watch);
+        assert!(text.contains("Restart loop: at least 256 × Clerk"), "{minutes}: {text}");
+    }
+    system.advance(Duration::from_secs(60 * 12)).await;
+    look(system, &mut watch, 1).await;
+    assert!(watch.text().contains("All is well"), "{}", watch.text());
+}

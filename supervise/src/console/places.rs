@@ -115,7 +115,7 @@ impl Place {
 #[derive(Debug, Default)]
 pub(super) struct Places {
     of: Vec<Place>,
-    /// When a place was forgotten last although it was not calm.
+    /// When a place was forgotten last although it was not calm, or when the last of those in a loop ends its delay.
     forgot: Option<Time>,
 }
 
@@ -165,8 +165,9 @@ impl Places {
         if self.of.len() == MOST {
             let may_go = self.of.iter().enumerate().filter(|(_, place)| !place.stays);
             let least = may_go.min_by_key(|(_, place)| (place.pace.is_loop(now), place.last));
-            self.of.swap_remove(least.map_or(0, |(at, _)| at));
-            self.forgot = Some(now);
+            let gone = self.of.swap_remove(least.map_or(0, |(at, _)| at));
+            let waits_until = if gone.pace.is_loop(now) { gone.pace.restarted() } else { now };
+            self.forgot = self.forgot.max(Some(waits_until.max(now)));
         }
         let stays = self.of.iter().filter(|place| place.stays).count() < STAY;
         self.of.push(Place::of(decision.clone(), stays, now));
@@ -175,9 +176,12 @@ impl Places {
     /// Notes that another actor takes a place after a delay.
     pub(super) fn delay(&mut self, replacement: &Replacement, now: Time) {
         let Replacement { child, delay, attempt } = replacement;
+        let is_loop = *attempt as usize >= LOOP;
         if let Some(place) = self.of.iter_mut().find(|place| place.decision.child == *child) {
-            place.pace.delay(*delay, *attempt as usize >= LOOP, now);
+            place.pace.delay(*delay, is_loop, now);
             place.replaced = Some((*delay, *attempt));
+        } else if is_loop {
+            self.forgot = self.forgot.max(Some(now.saturating_add(*delay)));
         }
     }
 
