@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use supervise_core::{
-    Count, DeadLetterReason, DeciderTable, During, Event, Glimpse, Intervention, Limit, NodeState, OnLimit,
-    Outcome, Scope, Standing, Strategy, Window,
+    ActorPath, Count, DeadLetterReason, DeciderTable, During, Event, Glimpse, Intervention, Limit, NodeState,
+    OnLimit, Outcome, Scope, Standing, Strategy, Window,
 };
 
 /// How many events are read before a look. A system keeps fewer for a subscriber, unless it is told otherwise.
@@ -256,6 +256,7 @@ pub(super) struct Replacement {
 /// A dead letter.
 #[derive(Debug, Clone)]
 pub(super) struct Loss {
+    /// The path of the recipient. If it is an actor of another node: with that node.
     pub(super) recipient: String,
     /// Its sender's path, if that is known.
     pub(super) sender: Option<String>,
@@ -270,6 +271,11 @@ pub(super) struct Intervened {
     pub(super) actor: String,
     pub(super) what: Intervention,
     pub(super) by: String,
+}
+
+/// The path within this system, or the whole path of an actor of another node, which may have the same path within its own system.
+fn path_of(actor: &ActorPath) -> String {
+    if actor.address().is_some() { actor.to_string() } else { actor.local().to_owned() }
 }
 
 impl Happening {
@@ -312,8 +318,8 @@ impl Happening {
                 Self::Delayed(Replacement { child: child.local().to_owned(), delay: *delay, attempt: *attempt })
             }
             Event::DeadLetter(letter) => Self::Lost(Loss {
-                recipient: letter.recipient.local().to_owned(),
-                sender: letter.sender.as_ref().map(|sender| sender.local().to_owned()),
+                recipient: path_of(&letter.recipient),
+                sender: letter.sender.as_ref().map(path_of),
                 message: letter.message,
                 reason: letter.reason,
             }),

@@ -212,7 +212,9 @@ struct Full<'a>(&'a str, &'a str);
 
 impl Display for Full<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "supervise://{}{}", self.0, self.1)
+        let Self(system, path) = self;
+        // That of an actor of another node is whole.
+        if path.starts_with('/') { write!(f, "supervise://{system}{path}") } else { f.write_str(path) }
     }
 }
 
