@@ -180,3 +180,43 @@ async fn con_18_more_backoff_supervisors_than_are_remembered_wait_for_an_hour(sy
     look(system, &mut watch, 1).await;
     assert!(watch.text().contains("All is well"), "{}", watch.text());
 }
+
+#[actor]
+#[supervise(one_for_one(max_retries = 1), on(NoInk) = Restart)]
+struct Shop {
+    clerks: Children<u32, Clerk>,
+}
+
+#[actor]
+impl Shop {
+    #[pre_start]
+    fn open(&mut self, ctx: &mut Context<Self>) -> Result<(), SpawnError> {
+        self.clerks = Children::of(|_: &u32| Clerk).spawn(ctx, "clerks")?;
+        Ok(())
+    }
+
+    #[handler]
+    fn clerks(&self) -> Children<u32, Clerk> {
+        self.clerks.clone()
+    }
+}
+
+/// A branch is not down any longer when the actor above it was replaced as a whole. Rule 22.3.
+#[supervise::test]
+async fn con_15_a_branch_is_not_down_when_its_supervisor_was_replaced(system: &TestSystem) {
+    system.allow_failures();
+    let open = || system.spawn("shop", || Shop { clerks: Children::default() }).unwrap();
+    let shop = open();
+    let mut watch = Console::of(system).by_hand();
+    let clerk = shop.clerks().await.unwrap().get_or_spawn(1).unwrap();
+    (0..2).for_each(|_| clerk.stamp().tell().unwrap());
+    look(system, &mut watch, 1).await;
+    assert!(words(&watch).contains("Branch down: /user/shop/clerks/1 Clerk"), "{}", watch.text());
+    shop.actor_ref().stop();
+    system.expect_terminated(shop.actor_ref()).await;
+    look(system, &mut watch, 1).await;
+    assert!(watch.text().contains("Branch down"), "nobody has repaired it\n{}", watch.text());
+    open();
+    look(system, &mut watch, 1).await;
+    assert!(watch.text().contains("All is well"), "{}", watch.text());
+}

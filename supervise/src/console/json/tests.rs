@@ -129,6 +129,7 @@ fn full(text: &str) -> (View, Listing) {
         origin: text.to_owned(),
         origin_key: 1,
         last_key: 1,
+        decider_key: 5,
         passed: vec![text.to_owned(); 12],
         down_type: "T",
         text: text.to_owned(),

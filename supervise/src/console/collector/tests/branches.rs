@@ -28,6 +28,7 @@ fn con_15_an_escalation_shows_origin_supervisors_and_end() {
     let full = Decision {
         during: Some(During::Handler("track")),
         used: Some((5, 5)),
+        supervisor_key: 4,
         ..decision("/user/office/reports", 5, Outcome::LimitReached { children: 1 })
     };
     failed(&mut collector, 1_000, full.clone());
