@@ -220,3 +220,35 @@ async fn con_15_a_branch_is_not_down_when_its_supervisor_was_replaced(system: &T
     look(system, &mut watch, 1).await;
     assert!(watch.text().contains("All is well"), "{}", watch.text());
 }
+
+#[actor]
+#[supervise(one_for_one, on(NoInk) = Restart)]
+struct Desk;
+
+#[actor]
+impl Desk {
+    #[handler]
+    fn seat(&mut self, ctx: &mut Context<Self>) -> Result<ClerkRef, SpawnError> {
+        ctx.spawn("clerk", || Clerk)
+    }
+}
+
+/// An actor that fails once in 70 s is in no loop, but nobody may read "All is well" alone. Rule 22.4.
+#[supervise::test]
+async fn con_17_all_is_well_but_something_has_failed(system: &TestSystem) {
+    system.allow_failures();
+    let clerk = system.spawn("desk", || Desk).unwrap().seat().await.unwrap();
+    let mut watch = Console::of(system).by_hand();
+    assert!(words(&watch).ends_with("All is well. No message waits."), "{}", watch.text());
+    for _ in 0..20 {
+        clerk.stamp().tell().unwrap();
+        look(system, &mut watch, 70).await;
+    }
+    let text = words(&watch);
+    assert!(
+        text.contains("All is well. No message waits. 12 failures in the last 15 minutes. Last failures:"),
+        "{text}"
+    );
+    look(system, &mut watch, 840).await;
+    assert!(words(&watch).ends_with("All is well. No message waits."), "{}", watch.text());
+}
