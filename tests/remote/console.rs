@@ -30,7 +30,10 @@ async fn con_11_the_console_says_for_which_node_a_lost_message_was() {
     let says = "Messages lost: supervise://there@there:1/user/echo 20 dead letters, 100 % `Attach`: it cannot travel to another node.";
     assert!(text.contains(says), "{text}");
     let warnings = log.warnings();
-    let line = warnings.iter().find(|line| line.contains("losing messages")).expect("a line");
+    let line = warnings
+        .iter()
+        .find(|line| line.contains("messages to echo are getting lost. 20 dead letters"))
+        .expect("a line");
     assert!(line.contains("actor=supervise://there@there:1/user/echo "), "{line}");
     own.actor_ref().stop();
     settle().await;
