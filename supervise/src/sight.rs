@@ -241,6 +241,8 @@ pub(super) struct GivenUp {
     pub(super) key: u64,
     pub(super) actor: String,
     pub(super) actor_type: &'static str,
+    /// The incarnation of its supervisor.
+    pub(super) supervisor_key: u64,
 }
 
 /// Another child takes the place of one that a failure ended, after a delay.
@@ -311,9 +313,12 @@ impl Happening {
                 attempt: *attempt,
                 used: standing.map(|standing| (standing.used, standing.of)),
             }),
-            Event::GaveUp { actor, actor_type, uid, .. } => {
-                Self::GaveUp(GivenUp { key: (*uid).into(), actor: actor.local().to_owned(), actor_type })
-            }
+            Event::GaveUp { actor, actor_type, uid, supervisor_uid, .. } => Self::GaveUp(GivenUp {
+                key: (*uid).into(),
+                actor: actor.local().to_owned(),
+                actor_type,
+                supervisor_key: (*supervisor_uid).into(),
+            }),
             Event::ReplacementDelayed { child, delay, attempt, .. } => {
                 Self::Delayed(Replacement { child: child.local().to_owned(), delay: *delay, attempt: *attempt })
             }

@@ -252,3 +252,38 @@ async fn con_17_all_is_well_but_something_has_failed(system: &TestSystem) {
     look(system, &mut watch, 840).await;
     assert!(words(&watch).ends_with("All is well. No message waits."), "{}", watch.text());
 }
+
+/// Each life of the inner supervisor gives up its child, and the outer one replaces it. Rule 22.3.
+#[supervise::test]
+async fn con_13_a_pattern_that_gives_up_again_and_again_is_in_a_restart_loop(system: &TestSystem) {
+    system.allow_failures();
+    system.allow_dead_letters();
+    let inner = || {
+        let delays = Backoff::exponential(Duration::from_secs(1), Duration::from_secs(4));
+        BackoffSupervisor::on_failure("clerk", || Clerk, delays).max_retries(1).props()
+    };
+    let delays = Backoff::exponential(Duration::from_secs(40), Duration::from_secs(600));
+    let outer = BackoffSupervisor::on_stop("inner", inner, delays).props();
+    let clerk = system.spawn_with("outer", outer).unwrap();
+    let mut watch = Console::of(system).by_hand();
+    for wait in [41, 81, 161] {
+        assert!(!watch.text().contains("Restart loop"), "{}", watch.text());
+        clerk.stamp().tell().unwrap();
+        look(system, &mut watch, 2).await;
+        clerk.stamp().tell().unwrap();
+        look(system, &mut watch, 1).await;
+        (0..10).for_each(|_| clerk.stamp().tell().unwrap());
+        look(system, &mut watch, if wait == 161 { 1 } else { wait }).await;
+    }
+    let text = words(&watch);
+    let says = "all 4 actors are well. Restart loop: /user/outer/inner BackoffSupervisor<Clerk> Failed 3 times within 2 min 8 s, the \
+                last time in `stamp` of /user/outer/inner/clerk. Each time it gave up its last child. /user/outer replaces it after 2 \
+                min 40 s. That was the 3rd end in a row. The next try comes in 2 min 39 s.";
+    assert!(text.contains(says), "{text}");
+    let lost = "Messages lost: /user/outer 30 dead letters, 100 % `Stamp`: its child is to be replaced after a delay. The last one was \
+                0 ms ago. The next try comes in 2 min 39 s.";
+    assert!(text.contains(lost), "{text}");
+    clerk.actor_ref().stop();
+    look(system, &mut watch, 61).await;
+    assert!(watch.text().contains("All is well"), "{}", watch.text());
+}

@@ -32,6 +32,8 @@ pub enum Event {
         actor_type: &'static str,
         /// Its incarnation.
         uid: Uid,
+        /// The incarnation of its supervisor.
+        supervisor_uid: Uid,
         /// The failure that ended its child.
         failure: Failure,
     },

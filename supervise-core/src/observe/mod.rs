@@ -414,9 +414,16 @@ impl Observer {
     }
 
     /// Tells the subscribers that a pool or a backoff supervisor stops because a failure ended its last child.
-    pub(crate) fn gave_up(&self, actor: ActorPath, actor_type: &'static str, uid: Uid, failure: &Failure) {
+    pub(crate) fn gave_up(
+        &self,
+        actor: ActorPath,
+        actor_type: &'static str,
+        [uid, supervisor_uid]: [Uid; 2],
+        failure: &Failure,
+    ) {
         if self.events.hears(Interest::FAILURES) {
-            self.events.publish(Event::GaveUp { actor, actor_type, uid, failure: failure.clone() });
+            let failure = failure.clone();
+            self.events.publish(Event::GaveUp { actor, actor_type, uid, supervisor_uid, failure });
         }
     }
 

@@ -20,7 +20,7 @@ use super::waits::Waits;
 use super::words::{Span, at_least, short_type};
 
 pub(super) use self::deadlocks::subjects as deadlocked;
-pub(super) use self::says::{at_limit, name, used};
+pub(super) use self::says::{above, at_limit, name, used};
 
 /// For how many groups of similar actors cards are made.
 const GROUPS: usize = 256;

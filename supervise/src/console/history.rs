@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use supervise_core::{DeadLetterReason, During, Outcome};
 
+use super::cards::above;
 use super::pace::push_last;
 use super::places::Places;
 use super::sight::{Decision, GivenUp, Intervened, Loss, Replacement, Time};
@@ -381,13 +382,30 @@ impl History {
     }
 
     /// A pool or a backoff supervisor is down, and with it the places of its children.
-    pub(super) fn gave_up(&mut self, GivenUp { key, actor, actor_type }: GivenUp, now: Time) {
+    pub(super) fn gave_up(&mut self, given_up: GivenUp, now: Time) {
+        let GivenUp { key, actor, actor_type, supervisor_key } = given_up;
         let is_below = |fall: &Fall| fall.down().strip_prefix(&*actor).is_some_and(|rest| rest.starts_with('/'));
         self.falls.retain(|fall| !is_below(fall));
         self.places.forget_below(&actor);
         self.make_room();
         let failed = self.failures.iter().rev().find(|(_, decision)| decision.supervisor == actor);
         let last = failed.map(|(_, decision)| decision);
+        let ends_it = Decision {
+            key,
+            child: actor.clone(),
+            child_type: actor_type,
+            supervisor: above(&actor).to_owned(),
+            supervisor_type: "",
+            supervisor_key,
+            text: last.map_or_else(String::new, |last| last.text.clone()),
+            origin: last.map(|last| last.origin.as_ref().unwrap_or(&last.child).clone()),
+            during: last.and_then(|last| last.during),
+            rule: None,
+            outcome: Outcome::Stopped { children: 1 },
+            attempt: 1,
+            used: None,
+        };
+        self.places.gave_up(&ends_it, now);
         self.falls.push_back(Fall {
             origin: last.map_or_else(|| actor.clone(), |last| last.child.clone()),
             origin_key: last.map_or(key, |last| last.key),

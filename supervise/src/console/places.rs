@@ -33,6 +33,8 @@ struct Place {
     stays: bool,
     /// The last of these failures.
     decision: Decision,
+    /// Whether the last one was a pool or a backoff supervisor that gave up its last child.
+    gave_up: bool,
     /// What a backoff supervisor does about it: the delay of the replacement, and how many times in a row a child has ended.
     replaced: Option<(Duration, u32)>,
 }
@@ -41,7 +43,7 @@ impl Place {
     fn of(decision: Decision, stays: bool, now: Time) -> Self {
         let mut pace = Pace::new(now);
         pace.note(Duration::ZERO, false, now);
-        Self { ends: 1, first: now, last: now, pace, stays, decision, replaced: None }
+        Self { ends: 1, first: now, last: now, pace, stays, decision, gave_up: false, replaced: None }
     }
 
     fn is_calm(&self, now: Time) -> bool {
@@ -62,7 +64,7 @@ impl Place {
         }
         // What fails has taken the place, perhaps before the delay was over.
         self.pace.runs(now);
-        self.replaced = None;
+        (self.gave_up, self.replaced) = (false, None);
         self.pace.note(Duration::ZERO, false, now);
         (self.ends, self.last, self.decision) = (self.ends + 1, now, decision);
     }
@@ -76,22 +78,32 @@ impl Place {
         let code = code(&self.decision).map_or_else(String::new, |code| format!(" in {code}"));
         let within = Span(self.last.saturating_sub(self.first).max(Duration::from_secs(1)));
         let failed = match (self.ends, &*code) {
-            (1, code) => format!("Failed{code}. The failure ended the actor"),
-            (ends, "") => format!("Failed {} times within {within}. Each failure ended the actor", Count(ends)),
-            (ends, code) => {
-                let times = format!("Failed {} times within {within}, the last time{code}", Count(ends));
-                format!("{times}. Each failure ended the actor")
-            }
+            (1, code) => format!("Failed{code}"),
+            (ends, "") => format!("Failed {} times within {within}", Count(ends)),
+            (ends, code) => format!("Failed {} times within {within}, the last time{code}", Count(ends)),
+        };
+        let ended = match (self.gave_up, self.ends) {
+            (false, 1) => "The failure ended the actor",
+            (false, _) => "Each failure ended the actor",
+            (true, 1) => "It gave up its last child",
+            (true, _) => "Each time it gave up its last child",
         };
         let rule = rule.map_or_else(String::new, |rule| format!(", rule `{rule}`"));
         let decides = format!("{supervisor} decides{rule}: {}", outcome(self.decision.outcome));
-        let says = match self.replaced {
-            None => format!("{failed}, and another one took its place before the next. {decides}."),
+        let then = match self.replaced {
+            None if self.gave_up => ", and another one took its place before the next time.".to_owned(),
+            None => format!(", and another one took its place before the next. {decides}."),
             Some((delay, in_a_row)) => {
                 let (delay, in_a_row) = (Span(delay), Ordinal(in_a_row));
-                format!("{failed}. {decides}, and replaced after {delay}. That was the {in_a_row} end in a row.")
+                let replaces = if self.gave_up {
+                    format!("{supervisor} replaces it after {delay}")
+                } else {
+                    format!("{decides}, and replaced after {delay}")
+                };
+                format!(". {replaces}. That was the {in_a_row} end in a row.")
             }
         };
+        let says = format!("{failed}. {ended}{then}");
         let next = self.pace.restarted();
         Card {
             kind: Kind::RestartLoop,
@@ -153,9 +165,20 @@ impl Sought {
 
 impl Places {
     pub(super) fn note(&mut self, decision: &Decision, now: Time) {
-        if !matches!(decision.outcome, Outcome::Stopped { .. } | Outcome::LimitReached { .. }) {
-            return;
+        if matches!(decision.outcome, Outcome::Stopped { .. } | Outcome::LimitReached { .. }) {
+            self.ended(decision, now);
         }
+    }
+
+    /// Notes that a pool or a backoff supervisor gave up its last child, as if its own failure had ended it.
+    pub(super) fn gave_up(&mut self, decision: &Decision, now: Time) {
+        self.ended(decision, now);
+        if let Some(place) = self.of.iter_mut().find(|place| place.decision.key == decision.key) {
+            place.gave_up = true;
+        }
+    }
+
+    fn ended(&mut self, decision: &Decision, now: Time) {
         if let Some(place) = self.of.iter_mut().find(|place| place.decision.child == decision.child) {
             return place.note(decision.clone(), now);
         }

@@ -253,6 +253,6 @@ pub(super) fn moments(kind: Kind, sight: &Sight<'_>, failing: Option<&Failing>) 
 }
 
 /// The path of the supervisor of this actor.
-fn above(path: &str) -> &str {
+pub(in super::super) fn above(path: &str) -> &str {
     path.rsplit_once('/').map_or("/", |(above, _)| if above.is_empty() { "/" } else { above })
 }

@@ -178,7 +178,12 @@ fn con_15_a_pattern_that_gave_up_is_down_until_another_one_takes_its_place() {
     failed(&mut collector, 10, decision("/user/pool/worker-1", 7, limit));
     failed(&mut collector, 11, Decision { during, ..decision("/user/pool/worker-2", 8, limit) });
     failed(&mut collector, 12, decision("/user/pools", 9, limit));
-    let given_up = GivenUp { key: 6, actor: "/user/pool".to_owned(), actor_type: "pattern::Pool<shop::Worker>" };
+    let given_up = GivenUp {
+        key: 6,
+        actor: "/user/pool".to_owned(),
+        actor_type: "pattern::Pool<shop::Worker>",
+        supervisor_key: 2,
+    };
     collector.happened(Happening::GaveUp(given_up), secs(13));
     let view = look(&mut collector, 14, &[]);
     assert_eq!(kinds(&view), [(Kind::BranchDown, "/user/pool"), (Kind::BranchDown, "/user/pools")]);
