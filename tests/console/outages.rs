@@ -287,3 +287,26 @@ async fn con_13_a_pattern_that_gives_up_again_and_again_is_in_a_restart_loop(sys
     look(system, &mut watch, 61).await;
     assert!(watch.text().contains("All is well"), "{}", watch.text());
 }
+
+/// A stop by hand is not for good if a backoff supervisor replaces whatever ends. Rules 13.3 and 22.7.
+#[supervise::test]
+async fn con_22_a_child_that_was_stopped_by_hand_is_replaced_by_its_backoff_supervisor(system: &TestSystem) {
+    let delays = Backoff::exponential(Duration::from_secs(4), Duration::from_secs(40));
+    system.spawn_with("office", BackoffSupervisor::on_stop("clerk", || Clerk, delays).props()).unwrap();
+    system.settle().await;
+    let mut watch = Console::of(system).by_hand();
+    let office = system.find("/user/office").unwrap();
+    let clerk = system.find("/user/office/clerk").unwrap();
+    system.intervene(&clerk, 0, Intervention::Stop, "night shift").unwrap();
+    look(system, &mut watch, 1).await;
+    assert!(system.find("/user/office/clerk").is_none());
+    for refused in [Intervention::RestartNow, Intervention::ResetBackoff] {
+        let done = system.intervene(&office, 0, refused, "night shift");
+        assert_eq!(done.is_err(), refused == Intervention::RestartNow, "{done:?}");
+        look(system, &mut watch, 1).await;
+        assert!(system.find("/user/office/clerk").is_none(), "{refused} is not about the child");
+    }
+    look(system, &mut watch, 2).await;
+    assert!(system.find("/user/office/clerk").is_some_and(|other| other != clerk));
+    assert!(watch.text().contains("All is well. No message waits."), "{}", watch.text());
+}
