@@ -8,6 +8,7 @@ mod lines;
 mod log;
 mod outages;
 mod patterns;
+mod random;
 mod rules;
 mod server;
 mod text;
