@@ -167,7 +167,9 @@ async fn con_18_more_backoff_supervisors_than_are_remembered_wait_for_an_hour(sy
     let mut watch = Console::of(system).by_hand();
     for _ in 0..3 {
         system.advance(Duration::from_secs(3_601)).await;
-        offices.iter().for_each(|office| office.stamp().tell().unwrap());
+        for office in &offices {
+            office.stamp().tell().unwrap();
+        }
         look(system, &mut watch, 1).await;
     }
     for minutes in [0, 5, 30, 24] {

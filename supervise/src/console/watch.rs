@@ -258,7 +258,7 @@ mod tests {
         }
         #[handler]
         async fn think(&mut self) {
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     }
 
@@ -284,7 +284,9 @@ mod tests {
         assert!(said[0].contains(says), "{}", said[0]);
         assert!(said[1].contains("/user/second Clerk Stuck. In `think` for 6 s. Mailbox"), "{}", said[1]);
         system.allow_dead_letters();
-        clerks.iter().for_each(|clerk| system.stop(clerk));
+        for clerk in &clerks {
+            system.stop(clerk);
+        }
     }
 
     /// An actor that fails while a look goes on has one number of failures on its line, on its card and in its text. Rule 22.2.
