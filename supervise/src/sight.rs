@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use supervise_core::{
-    Count, DeadLetterReason, DeciderTable, During, Event, Glimpse, Intervention, Limit, NodeState, OnLimit,
-    Outcome, Scope, Standing, Strategy, Window,
+    ActorPath, Count, DeadLetterReason, DeciderTable, During, Event, Glimpse, Intervention, Limit, NodeState,
+    OnLimit, Outcome, Scope, Standing, Strategy, Window,
 };
 
 /// How many events are read before a look. A system keeps fewer for a subscriber, unless it is told otherwise.
@@ -222,6 +222,8 @@ pub(super) struct Decision {
     pub(super) child_type: &'static str,
     pub(super) supervisor: String,
     pub(super) supervisor_type: &'static str,
+    /// The supervisor's incarnation.
+    pub(super) supervisor_key: u64,
     pub(super) text: String,
     /// The path of the actor that failed first, if its failure was escalated.
     pub(super) origin: Option<String>,
@@ -239,6 +241,8 @@ pub(super) struct GivenUp {
     pub(super) key: u64,
     pub(super) actor: String,
     pub(super) actor_type: &'static str,
+    /// The incarnation of its supervisor.
+    pub(super) supervisor_key: u64,
 }
 
 /// Another child takes the place of one that a failure ended, after a delay.
@@ -254,6 +258,7 @@ pub(super) struct Replacement {
 /// A dead letter.
 #[derive(Debug, Clone)]
 pub(super) struct Loss {
+    /// The path of the recipient. If it is an actor of another node: with that node.
     pub(super) recipient: String,
     /// Its sender's path, if that is known.
     pub(super) sender: Option<String>,
@@ -270,6 +275,11 @@ pub(super) struct Intervened {
     pub(super) by: String,
 }
 
+/// The path within this system, or the whole path of an actor of another node, which may have the same path within its own system.
+fn path_of(actor: &ActorPath) -> String {
+    if actor.address().is_some() { actor.to_string() } else { actor.local().to_owned() }
+}
+
 impl Happening {
     /// `None` if the collector does not use this event.
     pub(super) fn of(event: &Event) -> Option<Self> {
@@ -277,6 +287,7 @@ impl Happening {
             Event::Decided {
                 supervisor,
                 supervisor_type,
+                supervisor_uid,
                 child,
                 child_type,
                 uid,
@@ -293,6 +304,7 @@ impl Happening {
                 child_type,
                 supervisor: supervisor.local().to_owned(),
                 supervisor_type,
+                supervisor_key: (*supervisor_uid).into(),
                 text: text.to_string(),
                 origin: failure.origin().filter(|origin| *origin != child).map(|origin| origin.local().to_owned()),
                 during: failure.during(),
@@ -301,15 +313,18 @@ impl Happening {
                 attempt: *attempt,
                 used: standing.map(|standing| (standing.used, standing.of)),
             }),
-            Event::GaveUp { actor, actor_type, uid, .. } => {
-                Self::GaveUp(GivenUp { key: (*uid).into(), actor: actor.local().to_owned(), actor_type })
-            }
+            Event::GaveUp { actor, actor_type, uid, supervisor_uid, .. } => Self::GaveUp(GivenUp {
+                key: (*uid).into(),
+                actor: actor.local().to_owned(),
+                actor_type,
+                supervisor_key: (*supervisor_uid).into(),
+            }),
             Event::ReplacementDelayed { child, delay, attempt, .. } => {
                 Self::Delayed(Replacement { child: child.local().to_owned(), delay: *delay, attempt: *attempt })
             }
             Event::DeadLetter(letter) => Self::Lost(Loss {
-                recipient: letter.recipient.local().to_owned(),
-                sender: letter.sender.as_ref().map(|sender| sender.local().to_owned()),
+                recipient: path_of(&letter.recipient),
+                sender: letter.sender.as_ref().map(path_of),
                 message: letter.message,
                 reason: letter.reason,
             }),
@@ -326,6 +341,7 @@ impl Happening {
 #[cfg(test)]
 pub(super) const REASONS: &[DeadLetterReason] = &[
     DeadLetterReason::Stopped,
+    DeadLetterReason::NoChild,
     DeadLetterReason::MailboxFull,
     DeadLetterReason::TooManyChildren,
     DeadLetterReason::StashFull,

@@ -210,8 +210,14 @@ async fn con_27_lost_messages_have_a_line_that_sums_up(system: &TestSystem) {
     }
     looks(system, &mut watch, 3).await;
     let warnings = said(log.warnings());
-    let lost = warnings.iter().find(|line| line.contains("clerk is losing messages. 12 dead letters"));
+    let lost = warnings.iter().find(|line| line.contains("messages to clerk are getting lost. 12 dead letters"));
     assert!(lost.is_some_and(|line| line.contains("`Stamp`: the recipient has ended")), "{warnings:?}");
+    looks(system, &mut watch, 60).await;
+    let infos = said(log.at(tracing::Level::INFO));
+    assert!(
+        infos.iter().any(|line| line.contains("messages to clerk no longer get lost, after 1 min")),
+        "{infos:?}"
+    );
 }
 
 /// The end of a system causes no lines about its actors. Rule 10.4.

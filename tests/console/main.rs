@@ -6,7 +6,9 @@ mod healthy;
 mod lines;
 #[path = "../conformance/log.rs"]
 mod log;
+mod outages;
 mod patterns;
+mod random;
 mod rules;
 mod server;
 mod text;

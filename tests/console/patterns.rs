@@ -120,8 +120,8 @@ async fn con_13_a_place_whose_actors_fail_again_and_again_is_in_a_restart_loop(s
     fails(&mut watch, 1).await;
     let text = words(&watch);
     let says = "Restart loop: /user/office/clerk Clerk Failed 3 times within 8 s, the last time in `stamp`. Each failure \
-                ended the actor, and another one took its place before the next. /user/office decides, rule `default`: stopped. The \
-                next try comes in 8 s.";
+                ended the actor. /user/office decides, rule `default`: stopped, and replaced after 8 s. That was the 3rd end in a \
+                row. The next try comes in 8 s.";
     assert!(text.contains(says), "{text}");
     look(system, &mut watch, 8).await;
     // At the longest delay there are fewer than three failures in a minute, and it is still the same loop.

@@ -3,6 +3,7 @@
 //! The names are those of the cases `REM-01` to `REM-65`. Cases that need a process of their own are not here:
 //! SIGSTOP, certificates.
 
+mod console;
 mod fixture;
 mod full;
 mod full_hostile;

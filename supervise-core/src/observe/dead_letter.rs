@@ -38,6 +38,9 @@ pub struct DeadLetter {
 pub enum DeadLetterReason {
     /// The actor had already ended, or it ended while the message was in its mailbox.
     Stopped,
+    /// A [backoff supervisor](crate::pattern::BackoffSupervisor) had no child at that time: it waited before it replaced the child
+    /// (rule [13.6](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-13.6)).
+    NoChild,
     /// The bounded mailbox was full, and its overflow setting drops messages, or the sender's node was given up before there was room
     /// (feature `remote`).
     MailboxFull,
@@ -84,6 +87,7 @@ impl DeadLetterReason {
     pub fn name(self) -> &'static str {
         match self {
             Self::Stopped => "stopped",
+            Self::NoChild => "no_child",
             Self::MailboxFull => "mailbox_full",
             Self::TooManyChildren => "too_many_children",
             Self::StashFull => "stash_full",

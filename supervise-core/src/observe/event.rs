@@ -32,6 +32,8 @@ pub enum Event {
         actor_type: &'static str,
         /// Its incarnation.
         uid: Uid,
+        /// The incarnation of its supervisor.
+        supervisor_uid: Uid,
         /// The failure that ended its child.
         failure: Failure,
     },
@@ -57,6 +59,8 @@ pub enum Event {
         supervisor: ActorPath,
         /// The name of its type, as [`std::any::type_name`] returns it.
         supervisor_type: &'static str,
+        /// The supervisor's incarnation. It stays the same when the supervisor restarts.
+        supervisor_uid: Uid,
         /// The child that failed.
         child: ActorPath,
         /// The name of its type.

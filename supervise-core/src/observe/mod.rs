@@ -81,6 +81,7 @@ pub(crate) struct About<'a> {
     /// The actor that noted it.
     pub(crate) actor: ActorPath,
     pub(crate) actor_type: &'static str,
+    pub(crate) actor_uid: Uid,
     /// The actor that the note is about: the child if there is one, or else the actor itself.
     pub(crate) uid: Uid,
     pub(crate) child: Option<ActorPath>,
@@ -413,9 +414,16 @@ impl Observer {
     }
 
     /// Tells the subscribers that a pool or a backoff supervisor stops because a failure ended its last child.
-    pub(crate) fn gave_up(&self, actor: ActorPath, actor_type: &'static str, uid: Uid, failure: &Failure) {
+    pub(crate) fn gave_up(
+        &self,
+        actor: ActorPath,
+        actor_type: &'static str,
+        [uid, supervisor_uid]: [Uid; 2],
+        failure: &Failure,
+    ) {
         if self.events.hears(Interest::FAILURES) {
-            self.events.publish(Event::GaveUp { actor, actor_type, uid, failure: failure.clone() });
+            let failure = failure.clone();
+            self.events.publish(Event::GaveUp { actor, actor_type, uid, supervisor_uid, failure });
         }
     }
 
@@ -462,6 +470,7 @@ fn event_of_child(about: About<'_>, note: Note<Failure>, text: Option<Arc<str>>)
         Note::Decided { cause, outcome, .. } => Event::Decided {
             supervisor,
             supervisor_type: about.actor_type,
+            supervisor_uid: about.actor_uid,
             child,
             child_type: about.child_type,
             uid: about.uid,

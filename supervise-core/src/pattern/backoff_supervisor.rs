@@ -44,7 +44,7 @@ use crate::actor::{
 use crate::base::UserValue;
 use crate::failure::Failure;
 use crate::mailbox::MailboxKind;
-use crate::observe;
+use crate::observe::{self, DeadLetterReason};
 use crate::supervision::{
     Attempt, Backoff, BackoffCount, ChildInfo, Directive, Growth, Limit, Permit, Reset, RestartStatistics,
     Strategy, Time, default_decider,
@@ -512,7 +512,7 @@ impl<C: Actor> Actor for BackoffSupervisor<C> {
             }
             None => match &self.shared.while_stopped {
                 Some(answer) => answer(message),
-                None => to_dead_letters(message, ctx),
+                None => to_dead_letters(message, DeadLetterReason::NoChild, ctx),
             },
         }
         Ok(())

@@ -107,7 +107,9 @@ fn partial_decider(decide: impl Fn(&Failure) -> Option<Directive> + Send + Sync 
 fn gave_up<A: Actor>(ctx: &Context<A>, failure: &Failure) {
     let me = ctx.me();
     let core = me.actor_ref().core();
-    core.system.observer().gave_up(ctx.path(), core.description().type_name(), core.uid, failure);
+    let Some(supervisor) = ctx.parent() else { return };
+    let uids = [core.uid, supervisor.uid()];
+    core.system.observer().gave_up(ctx.path(), core.description().type_name(), uids, failure);
 }
 
 /// The time that limits and delays use.

@@ -44,9 +44,9 @@ pub(crate) fn pass_on<S: Actor, C: Actor>(
 }
 
 /// Makes a dead letter of a message for which the pattern has no child.
-pub(super) fn to_dead_letters<S: Actor>(message: S::Message, ctx: &Context<S>) {
+pub(super) fn to_dead_letters<S: Actor>(message: S::Message, why: DeadLetterReason, ctx: &Context<S>) {
     let name = S::message_name(&message);
-    ctx.me().actor_ref().core().lose(name, DeadLetterReason::Stopped, AskError::Stopped, message);
+    ctx.me().actor_ref().core().lose(name, why, AskError::Stopped, message);
 }
 
 /// Makes a dead letter of a message that did not find room and that no sender will send again.

@@ -38,7 +38,7 @@ use crate::actor::{
 use crate::base::ActorPath;
 use crate::failure::Failure;
 use crate::mailbox::MailboxKind;
-use crate::observe;
+use crate::observe::{self, DeadLetterReason};
 use crate::supervision::{
     BackoffCount, CREATION_BACKOFF, ChildInfo, Count, Directive, OnLimit, Permit, RestartStatistics, RestartType,
     Scope, Strategy,
@@ -412,7 +412,7 @@ impl<C: Actor> Actor for Pool<C> {
         };
         match worker {
             Some(worker) => pass_on(message, &worker, ctx).await,
-            None => to_dead_letters(message, ctx),
+            None => to_dead_letters(message, DeadLetterReason::Stopped, ctx),
         }
         Ok(())
     }

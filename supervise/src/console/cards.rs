@@ -20,7 +20,7 @@ use super::waits::Waits;
 use super::words::{Span, at_least, short_type};
 
 pub(super) use self::deadlocks::subjects as deadlocked;
-pub(super) use self::says::{at_limit, name, used};
+pub(super) use self::says::{above, at_limit, name, used};
 
 /// For how many groups of similar actors cards are made.
 const GROUPS: usize = 256;
@@ -144,6 +144,10 @@ impl Moment {
 
     pub(super) fn soon(what: &'static str, at: Time) -> Self {
         Self { what, at, is_past: false }
+    }
+
+    pub(super) fn next_try(at: Time) -> Self {
+        Self::soon("The next try comes", at)
     }
 
     /// The last failure, or the last message that was lost.

@@ -252,7 +252,7 @@ impl Look<'_> {
         self.way.go_to(sight);
         self.handled += u64::from(sight.handled());
         self.handlers.see(sight, self.way.path());
-        self.sought.see(self.way.path(), self.way.runs());
+        self.sought.see(self.way.path(), sight.key, self.way.runs());
         self.decide(sight);
         let Self { collector, now, .. } = self;
         let Collector { marks, failures, waits, backlogs, .. } = &mut **collector;

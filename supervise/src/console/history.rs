@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use supervise_core::{DeadLetterReason, During, Outcome};
 
+use super::cards::above;
 use super::pace::push_last;
 use super::places::Places;
 use super::sight::{Decision, GivenUp, Intervened, Loss, Replacement, Time};
@@ -40,8 +41,9 @@ pub(super) struct Fall {
     /// The actor that failed first.
     pub(super) origin: String,
     pub(super) origin_key: u64,
-    /// The actor that the last decision was about.
+    /// The actor that the last decision was about, and the supervisor that decided.
     pub(super) last_key: u64,
+    pub(super) decider_key: u64,
     /// The supervisors that failed because of it, the lowest one first. `…` stands for those that are left out.
     pub(super) passed: Vec<String>,
     /// The type of the actor that is down: the last of these, or else the origin.
@@ -262,8 +264,12 @@ pub(super) struct History {
 
 impl History {
     pub(super) fn failed(&mut self, decision: Decision, now: Time) {
-        // An actor that fails in a place has taken that place.
-        self.forget_repaired(|path| (path == decision.child).then_some(decision.key));
+        // An actor that fails in a place has taken that place, and so has its supervisor.
+        self.forget_repaired(|path| match path {
+            path if path == decision.child => Some(decision.key),
+            path if path == decision.supervisor => Some(decision.supervisor_key),
+            _ => None,
+        });
         self.fall(&decision, now);
         self.places.note(&decision, now);
         self.mark(&decision, now);
@@ -317,7 +323,8 @@ impl History {
             .rev()
             .find(|fall| fall.end.is_none() && fall.passed.last().is_some_and(|top| *top == decision.child));
         if let Some(fall) = open {
-            (fall.at, fall.rule, fall.last_key) = (now, decision.rule, decision.key);
+            (fall.at, fall.rule) = (now, decision.rule);
+            (fall.last_key, fall.decider_key) = (decision.key, decision.supervisor_key);
             fall.used = decision.used.filter(|_| at_limit).or(fall.used);
             if goes_up {
                 fall.pass(decision);
@@ -334,6 +341,7 @@ impl History {
             origin: decision.child.clone(),
             origin_key: decision.key,
             last_key: decision.key,
+            decider_key: decision.supervisor_key,
             passed: Vec::new(),
             down_type: decision.child_type,
             text: decision.text.clone(),
@@ -374,17 +382,35 @@ impl History {
     }
 
     /// A pool or a backoff supervisor is down, and with it the places of its children.
-    pub(super) fn gave_up(&mut self, GivenUp { key, actor, actor_type }: GivenUp, now: Time) {
+    pub(super) fn gave_up(&mut self, given_up: GivenUp, now: Time) {
+        let GivenUp { key, actor, actor_type, supervisor_key } = given_up;
         let is_below = |fall: &Fall| fall.down().strip_prefix(&*actor).is_some_and(|rest| rest.starts_with('/'));
         self.falls.retain(|fall| !is_below(fall));
         self.places.forget_below(&actor);
         self.make_room();
         let failed = self.failures.iter().rev().find(|(_, decision)| decision.supervisor == actor);
         let last = failed.map(|(_, decision)| decision);
+        let ends_it = Decision {
+            key,
+            child: actor.clone(),
+            child_type: actor_type,
+            supervisor: above(&actor).to_owned(),
+            supervisor_type: "",
+            supervisor_key,
+            text: last.map_or_else(String::new, |last| last.text.clone()),
+            origin: last.map(|last| last.origin.as_ref().unwrap_or(&last.child).clone()),
+            during: last.and_then(|last| last.during),
+            rule: None,
+            outcome: Outcome::Stopped { children: 1 },
+            attempt: 1,
+            used: None,
+        };
+        self.places.gave_up(&ends_it, now);
         self.falls.push_back(Fall {
             origin: last.map_or_else(|| actor.clone(), |last| last.child.clone()),
             origin_key: last.map_or(key, |last| last.key),
             last_key: key,
+            decider_key: key,
             down_type: actor_type,
             text: last.map_or_else(String::new, |last| last.text.clone()),
             during: last.filter(|last| last.origin.is_none()).and_then(|last| last.during),
@@ -397,10 +423,14 @@ impl History {
         });
     }
 
-    /// Forgets the branches in whose place another actor runs. `find` gives the key of the actor at a path.
+    /// Forgets the branches in whose place, or in the place of whose supervisor, another actor runs. `find` gives the key of the actor at a
+    /// path.
     pub(super) fn forget_repaired(&mut self, find: impl Fn(&str) -> Option<u64>) {
-        let is_repaired =
-            |fall: &Fall| fall.is_vacant() && find(fall.down()).is_some_and(|key| key != fall.last_key);
+        let is_other = |path: &str, known: u64| find(path).is_some_and(|key| key != known);
+        let is_repaired = |fall: &Fall| {
+            let decider = fall.end.as_ref().is_some_and(|(_, by)| is_other(by, fall.decider_key));
+            fall.is_vacant() && (decider || is_other(fall.down(), fall.last_key))
+        };
         self.falls.retain(|fall| !is_repaired(fall));
     }
 

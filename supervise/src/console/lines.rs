@@ -88,7 +88,9 @@ impl Lines {
                     continue;
                 }
                 let after = went.saturating_sub(told.since);
-                let has_ended = !is_of_place(&told.subject)
+                // Messages to an actor that has ended are lost all the same.
+                let has_ended = told.kind != Kind::MessagesLost
+                    && !is_of_place(&told.subject)
                     && view.ends.iter().any(|(at, end)| *at >= told.since && end.child == told.last);
                 let (kind, path, others) = (told.kind, told.last.clone(), told.others);
                 lines.push(Line::Over { kind, path, after, has_ended, others });
@@ -212,7 +214,9 @@ struct Full<'a>(&'a str, &'a str);
 
 impl Display for Full<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "supervise://{}{}", self.0, self.1)
+        let Self(system, path) = self;
+        // That of an actor of another node is whole.
+        if path.starts_with('/') { write!(f, "supervise://{system}{path}") } else { f.write_str(path) }
     }
 }
 
@@ -222,18 +226,24 @@ fn unwell(view: &View) -> String {
 }
 
 /// The name by which a line calls the actor.
-fn whom(kind: Kind, path: &str) -> &str {
-    if kind == Kind::ShortOfThreads { "the runtime" } else { name(path) }
+fn whom(kind: Kind, path: &str) -> String {
+    match kind {
+        Kind::ShortOfThreads => "the runtime".to_owned(),
+        // The recipient may have ended.
+        Kind::MessagesLost => format!("messages to {}", name(path)),
+        _ => name(path).to_owned(),
+    }
 }
 
 /// What is wrong with an actor, and for how long: `has been stuck for 10 s`, `is still stuck after 4 min`. What has just begun is said without
 /// a duration.
 fn problem(kind: Kind, lasts: Duration, again: bool) -> String {
-    let is = state(kind);
+    let (is, has) = if kind == Kind::MessagesLost { ("are", "have") } else { ("is", "has") };
+    let state = state(kind);
     match (again, lasts) {
-        (true, lasts) => format!("is still {is} after {}", Span(lasts)),
-        (false, lasts) if lasts < JUST_NOW => format!("is {is}"),
-        (false, lasts) => format!("has been {is} for {}", Span(lasts)),
+        (true, lasts) => format!("{is} still {state} after {}", Span(lasts)),
+        (false, lasts) if lasts < JUST_NOW => format!("{is} {state}"),
+        (false, lasts) => format!("{has} been {state} for {}", Span(lasts)),
     }
 }
 
@@ -248,7 +258,7 @@ fn state(kind: Kind) -> &'static str {
         Kind::NearLimit => "near its limit",
         Kind::RestartLoop => "in a restart loop",
         Kind::ShortOfThreads => "short of threads",
-        Kind::MessagesLost => "losing messages",
+        Kind::MessagesLost => "getting lost",
         Kind::BranchDown => "down",
     }
 }
@@ -266,7 +276,7 @@ fn end(kind: Kind) -> &'static str {
         Kind::NearLimit => "no longer fails often enough to reach its limit",
         Kind::RestartLoop => "is no longer in a restart loop",
         Kind::ShortOfThreads => "is no longer short of threads",
-        Kind::MessagesLost => "no longer loses messages",
+        Kind::MessagesLost => "no longer get lost",
         Kind::BranchDown => "is no longer down",
     }
 }

@@ -3,6 +3,7 @@
 //! Rule 22.3.
 
 use std::collections::VecDeque;
+use std::iter;
 
 use supervise_core::{DeadLetterReason, During, Outcome};
 
@@ -137,7 +138,7 @@ pub(super) fn lost(history: &History, now: Time) -> Vec<Card> {
         }
     }
     if groups.is_empty() && history.loses_many(now) {
-        return several(history.losing.iter(), String::new(), |letters, recipients, last| {
+        return several(history.losing.iter(), String::new(), history, now, |letters, recipients, last| {
             let (kind, why) = (last.mostly().0, reason(last.reason));
             let others = others(history);
             format!(
@@ -151,8 +152,8 @@ pub(super) fn lost(history: &History, now: Time) -> Vec<Card> {
     let largest = groups.iter().map(|(_, alike)| alike.len()).max().unwrap_or_default();
     let mut others = Some(others(history));
     let cards = groups.into_iter().filter_map(|(loss, alike)| match alike[..] {
-        [losing] => Some(one(losing)),
-        _ => several(alike.iter().copied(), subject_of(loss), |letters, recipients, last| {
+        [losing] => Some(one(losing, history, now)),
+        _ => several(alike.iter().copied(), subject_of(loss), history, now, |letters, recipients, last| {
             let (kind, why) = (loss.0, reason(loss.1));
             let others = others.take_if(|_| alike.len() == largest).unwrap_or_default();
             format!("{letters} to {recipients} recipients, mostly `{kind}`: {why}.{}{others}", sent_by(last))
@@ -169,9 +170,11 @@ pub(super) fn losses(history: &History, now: Time) -> Vec<(Kind, String)> {
     subjects.chain(of_all).map(|subject| (Kind::MessagesLost, subject)).collect()
 }
 
-fn one(losing: &Losing) -> Card {
+fn one(losing: &Losing, history: &History, now: Time) -> Card {
     let (kind, share) = losing.mostly();
     let (letters, why) = (so_many(losing.letters, "dead letter"), reason(losing.reason));
+    let next = history.places.next_child(&losing.recipient, now).map(Moment::next_try);
+    let moments = iter::once(Moment::last(losing.last)).chain(next).collect();
     Card {
         kind: Kind::MessagesLost,
         actors: 1,
@@ -180,7 +183,7 @@ fn one(losing: &Losing) -> Card {
         actor_type: String::new(),
         since: Some(losing.first),
         says: format!("{letters}, {share} % `{kind}`: {why}.{}", sent_by(losing)),
-        moments: vec![Moment::last(losing.last)],
+        moments,
         cause: None,
         weight: losing.letters,
         near_limit: false,
@@ -192,11 +195,21 @@ fn one(losing: &Losing) -> Card {
 fn several<'a>(
     losing: impl Iterator<Item = &'a Losing> + Clone,
     subject: String,
+    history: &History,
+    now: Time,
     says: impl FnOnce(String, Count, &Losing) -> String,
 ) -> Option<Card> {
     let last = losing.clone().max_by_key(|losing| losing.last)?;
     let letters = losing.clone().map(|losing| losing.letters).sum();
     let (actors, since) = (losing.clone().count(), losing.map(|losing| losing.first).min());
     let says = says(so_many(letters, "dead letter"), count(actors), last);
-    Some(Card { actors, subject, since, says, weight: letters, actor_type: "recipients".to_owned(), ..one(last) })
+    Some(Card {
+        actors,
+        subject,
+        since,
+        says,
+        weight: letters,
+        actor_type: "recipients".to_owned(),
+        ..one(last, history, now)
+    })
 }

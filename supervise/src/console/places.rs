@@ -11,7 +11,7 @@ use supervise_core::Outcome;
 use super::cards::{Card, Kind, Moment, text_of};
 use super::pace::{LOOP, Pace, may_be_loop};
 use super::sight::{Decision, Replacement, Time};
-use super::words::{Count, Span, code, outcome, short_type};
+use super::words::{Count, Ordinal, Span, code, outcome, short_type};
 
 /// How many places are remembered.
 const MOST: usize = 256;
@@ -31,14 +31,19 @@ struct Place {
     pace: Pace,
     /// Whether it stays until it is calm.
     stays: bool,
+    /// The last of these failures.
     decision: Decision,
+    /// Whether the last one was a pool or a backoff supervisor that gave up its last child.
+    gave_up: bool,
+    /// What a backoff supervisor does about it: the delay of the replacement, and how many times in a row a child has ended.
+    replaced: Option<(Duration, u32)>,
 }
 
 impl Place {
     fn of(decision: Decision, stays: bool, now: Time) -> Self {
         let mut pace = Pace::new(now);
         pace.note(Duration::ZERO, false, now);
-        Self { ends: 1, first: now, last: now, pace, stays, decision }
+        Self { ends: 1, first: now, last: now, pace, stays, decision, gave_up: false, replaced: None }
     }
 
     fn is_calm(&self, now: Time) -> bool {
@@ -52,10 +57,14 @@ impl Place {
     }
 
     fn note(&mut self, decision: Decision, now: Time) {
-        if self.is_calm(now) {
+        // Nobody who has taken the name of its supervisor has failed before.
+        if self.is_calm(now) || decision.supervisor_key != self.decision.supervisor_key {
             *self = Self::of(decision, self.stays, now);
             return;
         }
+        // What fails has taken the place, perhaps before the delay was over.
+        self.pace.runs(now);
+        (self.gave_up, self.replaced) = (false, None);
         self.pace.note(Duration::ZERO, false, now);
         (self.ends, self.last, self.decision) = (self.ends + 1, now, decision);
     }
@@ -66,11 +75,36 @@ impl Place {
 
     fn card(&self, now: Time) -> Card {
         let Decision { child, child_type, supervisor, rule, .. } = &self.decision;
-        let during = code(&self.decision).map_or_else(String::new, |code| format!(", the last time in {code}"));
+        let code = code(&self.decision).map_or_else(String::new, |code| format!(" in {code}"));
         let within = Span(self.last.saturating_sub(self.first).max(Duration::from_secs(1)));
+        let failed = match (self.ends, &*code) {
+            (1, code) => format!("Failed{code}"),
+            (ends, "") => format!("Failed {} times within {within}", Count(ends)),
+            (ends, code) => format!("Failed {} times within {within}, the last time{code}", Count(ends)),
+        };
+        let ended = match (self.gave_up, self.ends) {
+            (false, 1) => "The failure ended the actor",
+            (false, _) => "Each failure ended the actor",
+            (true, 1) => "It gave up its last child",
+            (true, _) => "Each time it gave up its last child",
+        };
         let rule = rule.map_or_else(String::new, |rule| format!(", rule `{rule}`"));
+        let decides = format!("{supervisor} decides{rule}: {}", outcome(self.decision.outcome));
+        let then = match self.replaced {
+            None if self.gave_up => ", and another one took its place before the next time.".to_owned(),
+            None => format!(", and another one took its place before the next. {decides}."),
+            Some((delay, in_a_row)) => {
+                let (delay, in_a_row) = (Span(delay), Ordinal(in_a_row));
+                let replaces = if self.gave_up {
+                    format!("{supervisor} replaces it after {delay}")
+                } else {
+                    format!("{decides}, and replaced after {delay}")
+                };
+                format!(". {replaces}. That was the {in_a_row} end in a row.")
+            }
+        };
+        let says = format!("{failed}. {ended}{then}");
         let next = self.pace.restarted();
-        let (ends, decided) = (Count(self.ends), outcome(self.decision.outcome));
         Card {
             kind: Kind::RestartLoop,
             actors: 1,
@@ -78,16 +112,8 @@ impl Place {
             actor_type: short_type(child_type),
             subject: self.subject(),
             since: self.pace.looping(),
-            says: format!(
-                "Failed {ends} times within {within}{during}. Each failure ended the actor, and another one took its place \
-                 before the next. \
-                 {supervisor} decides{rule}: {decided}."
-            ),
-            moments: vec![if next > now {
-                Moment::soon("The next try comes", next)
-            } else {
-                Moment::last(self.last)
-            }],
+            says,
+            moments: vec![if next > now { Moment::next_try(next) } else { Moment::last(self.last) }],
             cause: text_of(&self.decision),
             weight: self.ends,
             near_limit: false,
@@ -101,39 +127,58 @@ impl Place {
 #[derive(Debug, Default)]
 pub(super) struct Places {
     of: Vec<Place>,
-    /// When a place was forgotten last although it was not calm.
+    /// When a place was forgotten last although it was not calm, or when the last of those in a loop ends its delay.
     forgot: Option<Time>,
 }
 
-/// The supervisors of places that are in a loop or wait, the actors for which places wait, and whether each of them runs, as a look finds
-/// them. `None`: it is not there.
+/// The supervisors of places that are in a loop or wait, and the actors for which places wait, as a look finds them. `None`: it is not there.
 #[derive(Debug, Default)]
-pub(super) struct Sought(HashMap<String, Option<bool>>);
+pub(super) struct Sought(HashMap<String, Option<Found>>);
+
+#[derive(Debug, Clone, Copy)]
+struct Found {
+    key: u64,
+    /// Whether the actor runs, and all above it.
+    runs: bool,
+}
 
 impl Sought {
     /// `runs`: whether the actor runs, and all above it.
-    pub(super) fn see(&mut self, path: &str, runs: bool) {
+    pub(super) fn see(&mut self, path: &str, key: u64, runs: bool) {
         if !self.0.is_empty()
             && let Some(known) = self.0.get_mut(path)
         {
-            *known = Some(runs);
+            *known = Some(Found { key, runs });
         }
     }
 
-    fn runs(&self, path: &str) -> bool {
-        self.0.get(path).is_some_and(|&runs| runs == Some(true))
+    fn found(&self, path: &str) -> Option<Found> {
+        *self.0.get(path)?
     }
 
-    fn lacks(&self, path: &str) -> bool {
-        self.0.get(path).is_some_and(Option::is_none)
+    /// The supervisor of this place, but not another one that has taken its name.
+    fn supervisor_of(&self, place: &Place) -> Option<Found> {
+        let Decision { supervisor, supervisor_key, .. } = &place.decision;
+        self.found(supervisor).filter(|found| found.key == *supervisor_key)
     }
 }
 
 impl Places {
     pub(super) fn note(&mut self, decision: &Decision, now: Time) {
-        if !matches!(decision.outcome, Outcome::Stopped { .. } | Outcome::LimitReached { .. }) {
-            return;
+        if matches!(decision.outcome, Outcome::Stopped { .. } | Outcome::LimitReached { .. }) {
+            self.ended(decision, now);
         }
+    }
+
+    /// Notes that a pool or a backoff supervisor gave up its last child, as if its own failure had ended it.
+    pub(super) fn gave_up(&mut self, decision: &Decision, now: Time) {
+        self.ended(decision, now);
+        if let Some(place) = self.of.iter_mut().find(|place| place.decision.key == decision.key) {
+            place.gave_up = true;
+        }
+    }
+
+    fn ended(&mut self, decision: &Decision, now: Time) {
         if let Some(place) = self.of.iter_mut().find(|place| place.decision.child == decision.child) {
             return place.note(decision.clone(), now);
         }
@@ -143,8 +188,9 @@ impl Places {
         if self.of.len() == MOST {
             let may_go = self.of.iter().enumerate().filter(|(_, place)| !place.stays);
             let least = may_go.min_by_key(|(_, place)| (place.pace.is_loop(now), place.last));
-            self.of.swap_remove(least.map_or(0, |(at, _)| at));
-            self.forgot = Some(now);
+            let gone = self.of.swap_remove(least.map_or(0, |(at, _)| at));
+            let waits_until = if gone.pace.is_loop(now) { gone.pace.restarted() } else { now };
+            self.forgot = self.forgot.max(Some(waits_until.max(now)));
         }
         let stays = self.of.iter().filter(|place| place.stays).count() < STAY;
         self.of.push(Place::of(decision.clone(), stays, now));
@@ -153,9 +199,19 @@ impl Places {
     /// Notes that another actor takes a place after a delay.
     pub(super) fn delay(&mut self, replacement: &Replacement, now: Time) {
         let Replacement { child, delay, attempt } = replacement;
+        let is_loop = *attempt as usize >= LOOP;
         if let Some(place) = self.of.iter_mut().find(|place| place.decision.child == *child) {
-            place.pace.delay(*delay, *attempt as usize >= LOOP, now);
+            place.pace.delay(*delay, is_loop, now);
+            place.replaced = Some((*delay, *attempt));
+        } else if is_loop {
+            self.forgot = self.forgot.max(Some(now.saturating_add(*delay)));
         }
+    }
+
+    /// When this backoff supervisor replaces its child, if it waits.
+    pub(super) fn next_child(&self, supervisor: &str, now: Time) -> Option<Time> {
+        let waiting = self.of.iter().find(|place| place.decision.supervisor == supervisor && place.waits(now));
+        waiting.map(|place| place.pace.restarted())
     }
 
     pub(super) fn forget(&mut self, now: Time) {
@@ -184,14 +240,15 @@ impl Places {
         Sought(supervisors.chain(awaited).map(|path| (path.clone(), None)).collect())
     }
 
-    /// Notes what a look has found: an actor that has taken its place early. If the supervisor that was to replace an actor has ended, nobody
-    /// waits any longer.
+    /// Notes what a look has found: supervisors that have ended, so that their loops are over; and actors that have taken their place early.
     pub(super) fn found(&mut self, sought: &Sought, now: Time) {
-        self.of
-            .retain(|place| place.last >= now || !place.waits(now) || !sought.lacks(&place.decision.supervisor));
-        // If the last one failed during the look, the look may have found it before.
-        for place in self.of.iter_mut().filter(|place| place.last < now && sought.runs(&place.decision.child)) {
-            place.pace.runs(now);
+        // If the last actor failed during the look, the look may have found another one before.
+        let is_seen = |place: &Place| place.last < now && sought.0.contains_key(&place.decision.supervisor);
+        self.of.retain(|place| !is_seen(place) || sought.supervisor_of(place).is_some());
+        for place in self.of.iter_mut().filter(|place| is_seen(place)) {
+            if sought.found(&place.decision.child).is_some_and(|found| found.runs) {
+                place.pace.runs(now);
+            }
         }
     }
 
@@ -204,8 +261,7 @@ impl Places {
     pub(super) fn cards(&self, sought: &Sought, is_down: impl Fn(&str) -> bool, now: Time) -> Vec<Card> {
         let mut cards: Vec<Card> = Vec::new();
         let goes_on = |place: &&Place| {
-            let Decision { supervisor, child, .. } = &place.decision;
-            sought.runs(supervisor) && !is_down(child)
+            sought.supervisor_of(place).is_some_and(|found| found.runs) && !is_down(&place.decision.child)
         };
         for place in self.loops(now).filter(goes_on) {
             let subject = place.subject();

@@ -206,13 +206,17 @@ pub(super) fn lede(view: &View) -> String {
     let things = view.cards.len() + view.more_cards;
     let doubts = doubts(view);
     if things == 0 && doubts.is_empty() {
-        return match view.longest {
+        let well = match view.longest {
             _ if view.unfollowed > 0 => {
                 let others = count(view.unfollowed);
                 format!("All is well with the actors that are followed. {others} others are busy.")
             }
             Some(longest) => format!("All is well. No message has waited longer than {}.", Span(longest)),
             None => "All is well. No message waits.".to_owned(),
+        };
+        return match view.failures.len() as u64 + view.more_failures {
+            0 => well,
+            failures => format!("{well} {} in the last 15 minutes.", so_many(failures, "failure")),
         };
     }
     let things = match things {

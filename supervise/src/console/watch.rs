@@ -256,6 +256,37 @@ mod tests {
         fn stamp(&mut self) -> Result<(), Refused> {
             Err(Refused)
         }
+        #[handler]
+        async fn think(&mut self) {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// The text of an actor says once what is wrong with it, whether the card of its group names it or not. Rule 22.4.
+    #[supervise::test]
+    async fn con_27_the_text_of_an_actor_says_once_what_is_wrong(system: &TestSystem) {
+        let clerks = ["first", "second"].map(|name| system.spawn(name, || Clerk).unwrap());
+        let mut watch = Watch::new(system, true);
+        for clerk in [&clerks[0], &clerks[0], &clerks[0], &clerks[1], &clerks[1]] {
+            clerk.think().tell().unwrap();
+        }
+        let mut listings = ["first", "second"].map(|name| Listing::of(Wish::of(&format!("focus=/user/{name}"))));
+        for _ in 0..7 {
+            system.advance(Duration::from_secs(1)).await;
+            watch.look_for(&mut listings);
+        }
+        let said = listings.each_ref().map(|listing| {
+            let path = listing.wish.focus.as_deref().expect("it is chosen");
+            let text = actor("test", watch.view(), Duration::ZERO, path, listing.detail.as_ref());
+            text.split_whitespace().collect::<Vec<_>>().join(" ")
+        });
+        let says = "/user/first Clerk In `think` for 6 s. Stuck: In `think`: it waits at an `.await`";
+        assert!(said[0].contains(says), "{}", said[0]);
+        assert!(said[1].contains("/user/second Clerk Stuck. In `think` for 6 s. Mailbox"), "{}", said[1]);
+        system.allow_dead_letters();
+        for clerk in &clerks {
+            system.stop(clerk);
+        }
     }
 
     /// An actor that fails while a look goes on has one number of failures on its line, on its card and in its text. Rule 22.2.

@@ -200,6 +200,7 @@ pub(super) fn and_others(children: usize) -> String {
 pub(super) fn reason(reason: DeadLetterReason) -> &'static str {
     match reason {
         DeadLetterReason::Stopped => "the recipient has ended",
+        DeadLetterReason::NoChild => "its child is to be replaced after a delay",
         DeadLetterReason::MailboxFull => "the mailbox is full",
         DeadLetterReason::TooManyChildren => "there are as many keyed children as their limit allows",
         DeadLetterReason::StashFull => "the stash is full",

@@ -246,13 +246,13 @@ fn near_limit(budget: Budget, sight: &Sight<'_>, known: &Known<'_>) -> String {
 /// What else happened, or is still to come, for an actor that fails.
 pub(super) fn moments(kind: Kind, sight: &Sight<'_>, failing: Option<&Failing>) -> Vec<Moment> {
     let next = failing.map_or(sight.due, |failing| failing.next_try(sight));
-    let next = next.map(|at| Moment::soon("The next try comes", at));
+    let next = next.map(Moment::next_try);
     let of_loop = next.or(failing.map(|failing| Moment::last(failing.last))).filter(|_| kind == Kind::RestartLoop);
     let fails = matches!(kind, Kind::RestartLoop | Kind::NearLimit);
     of_loop.into_iter().chain(sight.budget.filter(|_| fails).and_then(Moment::of)).collect()
 }
 
 /// The path of the supervisor of this actor.
-fn above(path: &str) -> &str {
+pub(in super::super) fn above(path: &str) -> &str {
     path.rsplit_once('/').map_or("/", |(above, _)| if above.is_empty() { "/" } else { above })
 }

@@ -86,6 +86,7 @@ fn decision(child: &str, key: u64, outcome: Outcome) -> Decision {
         child: child.to_owned(),
         child_type: "shop::Actor",
         supervisor_type: "shop::Desk",
+        supervisor_key: 5,
         supervisor: child.rsplit_once('/').map_or("/", |(above, _)| above).to_owned(),
         text: "refused".to_owned(),
         origin: None,

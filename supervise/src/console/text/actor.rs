@@ -33,7 +33,9 @@ pub(in super::super) fn actor(
     if let Some(detail) = detail {
         let Row { actor_type, .. } = &detail.row;
         out.fill("", "    ", &format!("{path}  {}", short_type(actor_type)));
-        out.fill("    ", "    ", &does(&detail.row, view.now));
+        let is_told = |kind| view.cards.iter().any(|card| card.path == path && card.kind == kind);
+        let ill = detail.row.kind.filter(|&kind| !is_told(kind));
+        out.fill("    ", "    ", &does(&detail.row, ill, view.now));
     } else {
         out.fill("", "  ", &format!("There is no actor at {path}."));
         if !view.ends.iter().any(|(_, end)| end.child == path) {
@@ -132,14 +134,14 @@ fn last_in(handler: Option<&str>, row: &Row) -> String {
     }
 }
 
-/// What it does now.
-fn does(row: &Row, now: Time) -> String {
+/// What it does now. `ill`: what is wrong with it, unless a card says so.
+fn does(row: &Row, ill: Option<Kind>, now: Time) -> String {
     let long = row.since.map_or_else(String::new, |since| format!(" for {}", Span(now.saturating_sub(since))));
     if let Some(due) = row.due {
         let next = Moment::soon("It restarts", due).tell(now);
         return format!("Failed, {} in a row. {next}", so_many(u64::from(row.attempt), "time"));
     }
-    let ill = row.kind.map_or_else(String::new, |kind| format!("{}. ", kind.title()));
+    let ill = ill.map_or_else(String::new, |kind| format!("{}. ", kind.title()));
     let what = match (row.state, row.handler, &row.waits_for) {
         (NodeState::Running, Some(handler), Some(other)) => format!("In `{handler}`{long}. It waits for {other}."),
         (NodeState::Running, Some(handler), None) => format!("In `{handler}`{long}."),

@@ -167,6 +167,7 @@ impl Core {
         About {
             actor,
             actor_type,
+            actor_uid: self.uid,
             uid: self.uid,
             child: None,
             child_type: actor_type,

@@ -28,6 +28,7 @@ fn con_15_an_escalation_shows_origin_supervisors_and_end() {
     let full = Decision {
         during: Some(During::Handler("track")),
         used: Some((5, 5)),
+        supervisor_key: 4,
         ..decision("/user/office/reports", 5, Outcome::LimitReached { children: 1 })
     };
     failed(&mut collector, 1_000, full.clone());
@@ -177,7 +178,12 @@ fn con_15_a_pattern_that_gave_up_is_down_until_another_one_takes_its_place() {
     failed(&mut collector, 10, decision("/user/pool/worker-1", 7, limit));
     failed(&mut collector, 11, Decision { during, ..decision("/user/pool/worker-2", 8, limit) });
     failed(&mut collector, 12, decision("/user/pools", 9, limit));
-    let given_up = GivenUp { key: 6, actor: "/user/pool".to_owned(), actor_type: "pattern::Pool<shop::Worker>" };
+    let given_up = GivenUp {
+        key: 6,
+        actor: "/user/pool".to_owned(),
+        actor_type: "pattern::Pool<shop::Worker>",
+        supervisor_key: 2,
+    };
     collector.happened(Happening::GaveUp(given_up), secs(13));
     let view = look(&mut collector, 14, &[]);
     assert_eq!(kinds(&view), [(Kind::BranchDown, "/user/pool"), (Kind::BranchDown, "/user/pools")]);

@@ -135,3 +135,19 @@ fn con_09_a_glance_sees_what_became_busy_since_the_last_look() {
     glance.see(&Sight { handling: true, parked: true, pushed: 4, waiting: 3, ..at(2, "one", 7) });
     assert_eq!(glance.close().longest, Some(secs(4)));
 }
+
+/// CON-27: a failure of the recipient does not end the loss of messages to it. Rule 22.10.
+#[cfg(feature = "tracing")]
+#[test]
+fn con_27_messages_to_an_actor_that_a_failure_has_ended_are_lost_until_no_more_come() {
+    use super::super::super::lines::{Line, Lines};
+    let (mut collector, mut lines) = (Collector::default(), Lines::default());
+    (0..10).for_each(|_| lose(&mut collector, secs(1), "/user/reports", "Track"));
+    assert!(matches!(&lines.after(&look(&mut collector, 1, &[]))[..], [Line::Is { .. }]));
+    failed(&mut collector, 2, decision("/user/reports", 7, Outcome::Stopped { children: 1 }));
+    (0..10).for_each(|_| lose(&mut collector, secs(40), "/user/reports", "Track"));
+    assert_eq!(lines.after(&look(&mut collector, 40, &[])), []);
+    let view = look(&mut collector, 110, &[]);
+    let said = lines.after(&view);
+    assert!(matches!(&said[..], [Line::Over { kind: Kind::MessagesLost, has_ended: false, .. }]), "{said:?}");
+}

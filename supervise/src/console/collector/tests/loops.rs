@@ -133,7 +133,8 @@ fn con_13_a_loop_is_not_shown_while_its_supervisor_is_down() {
     let (mut collector, mut lines) = (Collector::default(), Lines::default());
     for second in 1..=3 {
         failed(&mut collector, second, decision("/user/shop/desk/clerk", 7, restarting()));
-        failed(&mut collector, second, decision("/user/shop/desk/1", 100 + second, STOPPED));
+        let by_desk = Decision { supervisor_key: 6, ..decision("/user/shop/desk/1", 100 + second, STOPPED) };
+        failed(&mut collector, second, by_desk);
     }
     let actors = |shop, desk, clerk| {
         let clerk = Sight { state: clerk, ..at(4, "clerk", 7) };
