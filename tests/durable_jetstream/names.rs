@@ -297,3 +297,42 @@ async fn who_renames_a_queue_is_told_if_somebody_has_just_used_the_new_name() {
     store.rename("orders", "new").await.expect("it is empty");
     system.terminate().await;
 }
+
+/// The process that renames dies when nobody can send to the queue any more, and it has not seen yet that a message was faster. Otherwise
+/// nobody could handle that message: the rename cannot be repeated while the queue has one.
+#[tokio::test]
+async fn a_message_that_was_faster_than_an_interrupted_rename_is_handled() {
+    for is_shared in [false, true] {
+        let Some(server) = Server::start() else { return };
+        let proxy = Proxy::to(server.port()).await;
+        let mut desk = Desk::new(&proxy.url()).await;
+        let queue = desk.queue;
+        desk.commit(vec![append(queue, 1, None), Change::Release(queue)]).await.expect("the server runs");
+        let (mut other, _) = opened(&server.url()).await;
+        let theirs = other.claim("new").await.expect("nobody has it").queue;
+        other.commit(&Group { changes: vec![Change::Release(theirs)] }).await.expect("the server runs");
+        proxy.holds("STREAM.UPDATE.");
+        let send = async {
+            proxy.has_held().await;
+            other.commit(&Group { changes: vec![append(theirs, 2, None)] }).await.expect("the server runs");
+            proxy.holds_nothing();
+            proxy.holds("Nats-Expected-Last-Sequence");
+        };
+        let (renamed, ()) = tokio::join!(desk.commit(vec![rename()]), send);
+        renamed.expect_err("the server does not hear of it");
+        drop(desk);
+        let claimed = if is_shared {
+            other.shared().expect("it can share queues").share("new").await
+        } else {
+            other.claim("new").await
+        };
+        let claim = claimed.expect("it has a message");
+        assert_eq!((claim.queue, claim.waiting), (theirs, 1));
+        let answers = other.commit(&Group { changes: vec![append(theirs, 3, None)] }).await;
+        assert_eq!(answers.expect("it accepts again"), [Appended::Stored(Seq(2))]);
+    }
+}
+
+fn rename() -> Change {
+    Change::Rename { from: "orders".to_owned(), to: "new".to_owned() }
+}

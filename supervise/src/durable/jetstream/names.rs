@@ -79,6 +79,8 @@ pub(super) struct Looked {
     state: stream::State,
     /// When it was created, in nanoseconds since 1970.
     pub(super) created: u64,
+    /// A rename has made it accept no more messages.
+    is_fenced: bool,
     /// Why it cannot be used.
     unfit: Option<&'static str>,
 }
@@ -90,15 +92,11 @@ impl Looked {
         let has_subject = config.subjects.iter().any(|one| one == subject || one.contains(['*', '>']));
         let reasons = [
             (config.max_messages_per_subject > 0, "it has a `max_msgs_per_subject`"),
-            (
-                is_fenced,
-                "a rename that gives its name to another queue was interrupted: repeat that rename, or discard the queue",
-            ),
-            (!has_subject, "its `subjects` are others"),
+            (!has_subject && !is_fenced, "its `subjects` are others"),
             (config.duplicate_window < KEYS_ARE_KEPT, "its `duplicate_window` is shorter than 10 minutes"),
         ];
         let unfit = unfit(config).or_else(|| first_of(reasons));
-        Self { state: info.state.clone(), created: nanos(info.created), unfit }
+        Self { state: info.state.clone(), created: nanos(info.created), is_fenced, unfit }
     }
 
     fn sight(&self) -> Sight {
@@ -414,9 +412,28 @@ impl Open {
 
     /// The error if somebody has configured the stream of a queue so that it cannot be used.
     pub(super) fn check_fit(&self, id: QueueId, state: &Looked) -> Result<()> {
-        let Some(why) = state.unfit else { return Ok(()) };
-        let text = format!("the stream {} cannot be used, because {why}: configure it anew", self.stream_name(id));
+        let text = match state.unfit {
+            Some(why) => {
+                format!("the stream {} cannot be used, because {why}: configure it anew", self.stream_name(id))
+            }
+            None if state.is_fenced => {
+                let name = self.queues.get(&id).map_or("", |queue| queue.name.as_str());
+                format!(
+                    "the queue {name} accepts no messages, because a rename is giving its name to another queue. If that rename was interrupted, repeat it, or discard the queue; if the queue has messages, start its actor"
+                )
+            }
+            None => return Ok(()),
+        };
         Err(StoreError::new(StoreErrorKind::Refused, text))
+    }
+
+    /// The same for a process that claims the queue. Returns whether a rename was interrupted before it saw that the queue has messages: then the
+    /// claim undoes what the rename has done.
+    pub(super) async fn check_open(&mut self, id: QueueId, state: &Looked) -> Result<bool> {
+        if state.unfit.is_none() && state.is_fenced && self.is_used(id).await? {
+            return Ok(true);
+        }
+        self.check_fit(id, state).map(|()| false)
     }
 
     /// The same for a process that has the queue already. The store is opened again, and the claim says why the queue cannot be used.

@@ -56,9 +56,20 @@ impl Open {
         Ok(true)
     }
 
-    async fn is_used(&mut self, id: QueueId) -> Result<bool> {
+    /// Whether a queue has messages, or another process owns it. The owner is asked for last: see [`lift_fence`](Self::lift_fence).
+    pub(super) async fn is_used(&mut self, id: QueueId) -> Result<bool> {
         let row = self.row(id).await?;
         Ok(row.is_some_and(|row| row.waiting > 0 || row.quarantined > 0 || row.owner.is_some()))
+    }
+
+    /// A rename was interrupted before it saw that the queue has messages. If another process is in the midst of it after all, it does not discard the
+    /// queue: it looks for messages first, and then for an owner, which is this process now.
+    pub(super) async fn lift_fence(&mut self, id: QueueId) -> Result<()> {
+        let (_, state) = self.look(id).await?;
+        if self.check_open(id, &state).await? {
+            self.set_fence(id, false).await?;
+        }
+        Ok(())
     }
 
     /// With a fence, the stream of a queue has another subject, so it accepts no message, and what it has accepted before can be seen. Returns
