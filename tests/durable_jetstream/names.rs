@@ -333,6 +333,59 @@ async fn a_message_that_was_faster_than_an_interrupted_rename_is_handled() {
     }
 }
 
+/// Two processes on their way to one name: nobody would ever handle the messages of the second queue.
+#[tokio::test]
+async fn a_queue_that_is_made_while_another_one_gets_its_name_is_that_one() {
+    let Some(server) = Server::start() else { return };
+    let proxy = Proxy::to(server.port()).await;
+    let mut desk = Desk::new(&server.url()).await;
+    let queue = desk.queue;
+    desk.commit(vec![append(queue, 1, None), Change::Release(queue)]).await.expect("the server runs");
+    let (mut other, _) = opened(&proxy.url()).await;
+    proxy.holds("PUB sv.shop.state.queue.");
+    let renames = async {
+        proxy.has_held().await;
+        desk.commit(vec![rename()]).await.expect("the server runs");
+        proxy.holds_nothing();
+    };
+    let (claim, ()) = tokio::join!(other.claim("new"), renames);
+    let claim = claim.expect("nobody has it");
+    assert_eq!((claim.queue, claim.waiting), (queue, 1));
+    assert_eq!(rows(&mut desk).await, [("new".to_owned(), 1)]);
+}
+
+#[tokio::test]
+async fn a_queue_gets_no_name_of_one_that_is_made_at_the_same_time() {
+    for is_used in [false, true] {
+        let Some(server) = Server::start() else { return };
+        let proxy = Proxy::to(server.port()).await;
+        let mut desk = Desk::new(&proxy.url()).await;
+        let queue = desk.queue;
+        desk.commit(vec![append(queue, 1, None), Change::Release(queue)]).await.expect("the server runs");
+        let (mut other, _) = opened(&server.url()).await;
+        proxy.holds("PUB sv.shop.state.queue.");
+        let makes = async {
+            proxy.has_held().await;
+            let made = other.claim("new").await.expect("nobody has it").queue;
+            let sent = is_used.then(|| append(made, 2, None));
+            let changes = sent.into_iter().chain([Change::Release(made)]).collect();
+            other.commit(&Group { changes }).await.expect("the server runs");
+            proxy.holds_nothing();
+        };
+        let (renamed, ()) = tokio::join!(desk.commit(vec![rename()]), makes);
+        renamed.expect("the server runs");
+        let expected: &[_] = if is_used { &[("orders", 1), ("new", 1)] } else { &[("new", 1)] };
+        let expected: Vec<_> = expected.iter().map(|(name, waiting)| ((*name).to_owned(), *waiting)).collect();
+        assert_eq!(rows(&mut desk).await, expected, "{is_used}");
+    }
+}
+
 fn rename() -> Change {
     Change::Rename { from: "orders".to_owned(), to: "new".to_owned() }
+}
+
+/// The names of the queues, and how many messages wait in each.
+async fn rows(desk: &mut Desk) -> Vec<(String, u64)> {
+    let rows = desk.store.queues().await.expect("the server runs");
+    rows.into_iter().map(|row| (row.name, row.waiting)).collect()
 }

@@ -192,6 +192,11 @@ pub(super) fn of_queue(id: QueueId) -> String {
     format!("q.{}", id.0)
 }
 
+/// Where the name of a queue stands.
+pub(super) fn of_name(id: QueueId) -> String {
+    format!("state.queue.{}", id.0)
+}
+
 /// Where the failures of a message stand.
 pub(super) fn of_charge(id: QueueId, number: u64) -> String {
     format!("state.charge.{}.{number}", id.0)
@@ -310,7 +315,7 @@ impl Open {
     /// The queue of this name, if this process knows it and nobody has renamed or discarded it.
     async fn still_named(&self, name: &str) -> Result<Option<QueueId>> {
         let Some(id) = self.by_name(name) else { return Ok(None) };
-        let now = self.last(&self.state, &format!("state.queue.{}", id.0)).await?;
+        let now = self.last(&self.state, &of_name(id)).await?;
         Ok(now.is_some_and(|(now, _)| now == name.as_bytes()).then_some(id))
     }
 
@@ -337,7 +342,14 @@ impl Open {
             }
             // The first node that takes the number makes the queue.
             let text = Bytes::copy_from_slice(name.as_bytes());
-            self.put_after(&format!("state.queue.{}", next.0), text, 0).await?;
+            if self.put_after(&of_name(next), text, 0).await?.is_some() {
+                self.read_names().await?;
+                // Another process may have given the name to an older queue in the meantime. Whoever reads both names takes that one.
+                let is_older = self.by_name(name).is_some_and(|id| id != next);
+                if is_older && !self.discard_unused(next).await? {
+                    return Ok(next);
+                }
+            }
         }
     }
 
@@ -349,7 +361,7 @@ impl Open {
                 "the system {} can have no new queue, because the stream SV_{}_STATE has the name of a queue with the highest number: delete the message of the subject {}",
                 self.system,
                 self.system,
-                self.subject(&format!("state.queue.{}", u32::MAX))
+                self.subject(&of_name(QueueId(u32::MAX)))
             );
             StoreError::new(StoreErrorKind::Refused, text)
         })
@@ -357,7 +369,7 @@ impl Open {
 
     /// The stream of a new queue has had messages. The error if nobody knows the name of their queue.
     async fn check_unnamed(&self, id: QueueId) -> Result<()> {
-        if self.last(&self.state, &format!("state.queue.{}", id.0)).await?.is_some() {
+        if self.last(&self.state, &of_name(id)).await?.is_some() {
             // Another process was faster.
             return Ok(());
         }
@@ -374,7 +386,7 @@ impl Open {
         let known: Vec<QueueId> =
             self.known.iter().filter(|(_, known)| known.name == name).map(|(id, _)| *id).collect();
         for id in known {
-            let Some((now, _)) = self.last(&self.state, &format!("state.queue.{}", id.0)).await? else {
+            let Some((now, _)) = self.last(&self.state, &of_name(id)).await? else {
                 let text = format!(
                     "the server has lost the queue {name}, with all messages that it had: restore its disk, or end this process to go on without them"
                 );
@@ -539,7 +551,7 @@ impl Open {
         self.forget(&self.state, &of_owner(id)).await?;
         self.forget(&self.state, &of_handled(id)).await?;
         self.forget_all(&self.quarantine, &format!("quarantine.{}.*", id.0)).await?;
-        self.put(&format!("state.queue.{}", id.0), Bytes::new()).await?;
+        self.put(&of_name(id), Bytes::new()).await?;
         self.queues.remove(&id);
         self.known.remove(&id);
         Ok(())

@@ -1,12 +1,12 @@
-//! A queue gets the name of an empty one, to which other processes may send at the same time.
+//! A queue gets another name. Other processes may use that name at the same time.
 
 use async_nats::jetstream::context::PublishErrorKind;
 use async_nats::jetstream::message::PublishMessage;
 use async_nats::jetstream::stream;
 use bytes::Bytes;
-use supervise_core::durable::{QueueId, StoreErrorKind};
+use supervise_core::durable::{QueueId, StoreError, StoreErrorKind};
 
-use super::names::of_queue;
+use super::names::{of_name, of_queue};
 use super::open::Open;
 use super::{Result, broken};
 
@@ -20,27 +20,44 @@ pub(super) fn of_fence(id: QueueId) -> String {
 
 impl Open {
     pub(super) async fn rename(&mut self, from: &str, to: &str) -> Result<()> {
-        // Another process may have made a queue of this name since the runtime has looked.
         self.read_names().await?;
-        let (Some(from), taken) = (self.by_name(from), self.by_name(to)) else { return Ok(()) };
+        let Some(id) = self.by_name(from) else { return Ok(()) };
         // A queue whose name is empty is a discarded one.
-        if to.is_empty() {
+        if to.is_empty() || from == to || !self.free(to, id).await? {
             return Ok(());
         }
-        if let Some(taken) = taken
-            && (taken == from || !self.discard_unused(taken).await?)
-        {
-            return Ok(());
+        self.give_name(id, to).await?;
+        // Another process may have made a queue of this name in the meantime, or given the name to one. Who was faster does not matter: at least
+        // one of them sees the other's name.
+        if !self.free(to, id).await? {
+            self.give_name(id, from).await?;
         }
-        self.put(&format!("state.queue.{}", from.0), Bytes::copy_from_slice(to.as_bytes())).await?;
-        if let Some(queue) = self.queues.get_mut(&from) {
-            to.clone_into(&mut queue.name);
+        Ok(())
+    }
+
+    /// Discards other queues of this name. Returns `false` if one of them is used.
+    async fn free(&mut self, name: &str, but: QueueId) -> Result<bool> {
+        self.read_names().await?;
+        let named: Vec<QueueId> =
+            self.queues.iter().filter(|(_, queue)| queue.name == name).map(|(id, _)| *id).collect();
+        for other in named.into_iter().filter(|id| *id != but) {
+            if !self.discard_unused(other).await? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    async fn give_name(&mut self, id: QueueId, name: &str) -> Result<()> {
+        self.put(&of_name(id), Bytes::copy_from_slice(name.as_bytes())).await?;
+        if let Some(queue) = self.queues.get_mut(&id) {
+            name.clone_into(&mut queue.name);
         }
         Ok(())
     }
 
     /// Discards a queue that has neither messages nor an owner. Returns whether it had none.
-    async fn discard_unused(&mut self, id: QueueId) -> Result<bool> {
+    pub(super) async fn discard_unused(&mut self, id: QueueId) -> Result<bool> {
         if self.is_used(id).await? {
             return Ok(false);
         }
@@ -75,10 +92,20 @@ impl Open {
     /// With a fence, the stream of a queue has another subject, so it accepts no message, and what it has accepted before can be seen. Returns
     /// whether the server has the stream.
     async fn set_fence(&self, id: QueueId, is_fenced: bool) -> Result<bool> {
-        let (stream, _) = match self.look(id).await {
-            Err(error) if error.kind == StoreErrorKind::Damaged => return Ok(false),
-            found => found?,
+        let is_gone = |error: &StoreError| error.kind == StoreErrorKind::Damaged;
+        let set = match self.look(id).await {
+            Ok((stream, _)) => self.set_fence_of(id, &stream, is_fenced).await,
+            Err(error) => Err(error),
         };
+        match set {
+            Ok(()) => Ok(true),
+            // Another process may have discarded the queue in the meantime.
+            Err(error) if is_gone(&error) || self.look(id).await.is_err_and(|error| is_gone(&error)) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn set_fence_of(&self, id: QueueId, stream: &stream::Stream, is_fenced: bool) -> Result<()> {
         let fence = self.subject(&of_fence(id));
         let subject = if is_fenced { fence.clone() } else { self.subject(&of_queue(id)) };
         let config = stream::Config { subjects: vec![subject], ..stream.cached_info().config.clone() };
@@ -93,6 +120,6 @@ impl Open {
                 Ok(_) => return Err(broken("the server has stored what it was to refuse")),
             }
         }
-        Ok(true)
+        Ok(())
     }
 }
