@@ -380,6 +380,24 @@ async fn a_queue_gets_no_name_of_one_that_is_made_at_the_same_time() {
     }
 }
 
+/// The server of a stream with replicas refuses a message before it has stored the earlier ones.
+#[tokio::test]
+async fn a_rename_waits_for_messages_that_the_server_has_taken_and_not_stored() {
+    let Some(server) = Server::start() else { return };
+    let proxy = Proxy::to(server.port()).await;
+    let mut desk = Desk::new(&proxy.url()).await;
+    let queue = desk.queue;
+    let theirs = desk.store.claim("new").await.expect("nobody has it").queue;
+    let group = vec![append(queue, 1, None), Change::Release(queue), Change::Release(theirs)];
+    desk.commit(group).await.expect("the server runs");
+    proxy.changes("wrong last sequence: 0", "wrong last sequence: 1");
+    desk.commit(vec![rename()]).await.expect_err("one message is not stored yet");
+    proxy.changes_nothing();
+    assert_eq!(rows(&mut desk).await, [("orders".to_owned(), 1), ("new".to_owned(), 0)]);
+    desk.commit(vec![rename()]).await.expect("it is stored");
+    assert_eq!(rows(&mut desk).await, [("new".to_owned(), 1)]);
+}
+
 fn rename() -> Change {
     Change::Rename { from: "orders".to_owned(), to: "new".to_owned() }
 }

@@ -1,5 +1,8 @@
 //! A queue gets another name. Other processes may use that name at the same time.
 
+use std::error::Error as _;
+use std::time::Duration;
+
 use async_nats::jetstream::context::PublishErrorKind;
 use async_nats::jetstream::message::PublishMessage;
 use async_nats::jetstream::stream;
@@ -12,6 +15,9 @@ use super::{Result, broken};
 
 /// A number that no stream reaches.
 const NO_SEQUENCE: u64 = i64::MAX as u64;
+
+/// How often, and how long after each other, the store asks whether the server has stored what it has taken.
+const ASKS: (u32, Duration) = (100, Duration::from_millis(20));
 
 /// What the stream of a queue has as its subject while the queue is about to be deleted. Nobody sends messages there.
 pub(super) fn of_fence(id: QueueId) -> String {
@@ -110,16 +116,32 @@ impl Open {
         let subject = if is_fenced { fence.clone() } else { self.subject(&of_queue(id)) };
         let config = stream::Config { subjects: vec![subject], ..stream.cached_info().config.clone() };
         self.context.update_stream(config).await.map_err(broken)?;
-        if is_fenced {
-            // The server takes messages into a stream one by one. When it refuses this one, it has taken those that had arrived before the fence.
+        if is_fenced { self.wait_for_earlier(id, fence).await } else { Ok(()) }
+    }
+
+    /// Waits until the server has stored what had arrived before the fence. It takes messages into a stream one by one. When it refuses this one, it
+    /// has stored the others; if the stream has replicas, a newer server may refuse it as soon as it knows the numbers of the others.
+    async fn wait_for_earlier(&self, id: QueueId, fence: String) -> Result<()> {
+        for _ in 0..ASKS.0 {
             let message = PublishMessage::build().expected_last_sequence(NO_SEQUENCE);
-            let sent = self.context.send_publish(fence, message).await.map_err(broken)?;
-            match sent.await {
-                Err(error) if error.kind() == PublishErrorKind::WrongLastSequence => {}
+            let sent = self.context.send_publish(fence.clone(), message).await.map_err(broken)?;
+            let refused = match sent.await {
+                Err(error) if error.kind() == PublishErrorKind::WrongLastSequence => error,
                 Err(error) => return Err(broken(error)),
                 Ok(_) => return Err(broken("the server has stored what it was to refuse")),
+            };
+            let text = refused.source().map(ToString::to_string).unwrap_or_default();
+            if self.look(id).await?.1.last_sequence >= last_number_in(&text) {
+                return Ok(());
             }
+            tokio::time::sleep(ASKS.1).await;
         }
-        Ok(())
+        Err(broken("the server does not store what it has taken"))
     }
+}
+
+/// The last number in `wrong last sequence: 5 (code 400, error code 10071)`. 0 if the server does not say it.
+fn last_number_in(text: &str) -> u64 {
+    let number = text.split_once("sequence: ").and_then(|(_, rest)| rest.split(' ').next());
+    number.and_then(|number| number.parse().ok()).unwrap_or_default()
 }
