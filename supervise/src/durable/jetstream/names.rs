@@ -580,7 +580,10 @@ impl Open {
             Err(error) => return Err(error),
         };
         let oldest = match queue.stream.get_raw_message(waiting.first.0).await {
-            Ok(found) => Some(record::decode(0, &found.payload, Charge::default()).accepted_at),
+            Ok(found) => {
+                let message = record::decode(0, &found.payload, Charge::default());
+                Some(if message.is_damaged { found.time.into() } else { message.accepted_at })
+            }
             Err(_) => None,
         };
         let quarantined = self.confined_subjects(&format!("quarantine.{}.*", id.0)).await?.len() as u64;

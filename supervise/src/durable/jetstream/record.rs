@@ -154,7 +154,12 @@ pub(super) fn decode_confined(seq: u64, bytes: &[u8]) -> (Stored, Fate, SystemTi
     };
     let since = time(fields.number().unwrap_or_default());
     let message = fields.next().unwrap_or_default();
-    (decode(seq, message, Charge::decode(&mut fields)), fate, since)
+    let mut message = decode(seq, message, Charge::decode(&mut fields));
+    if message.is_damaged {
+        // Nobody knows when it was accepted.
+        message.accepted_at = since;
+    }
+    (message, fate, since)
 }
 
 #[cfg(test)]
@@ -169,6 +174,7 @@ mod tests {
         assert!(!message.is_damaged && *message.body == *b"body" && message.accepted_at == at);
         let damaged = decode(7, b"nonsense", Charge::default());
         assert!(damaged.is_damaged && *damaged.body == *b"nonsense");
+        let damaged = Stored { accepted_at: at, ..damaged };
         for message in [message, damaged] {
             let bytes = encode_confined(&message, Fate::CrashedTheProcess, at, 1000);
             assert_eq!(decode_confined(7, &bytes), (message, Fate::CrashedTheProcess, at));
