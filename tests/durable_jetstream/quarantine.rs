@@ -67,6 +67,20 @@ async fn a_damaged_message_keeps_its_bytes_in_quarantine_and_stays_damaged() {
     assert!(seen[0].is_damaged && *seen[0].body == *bytes, "{seen:?}");
 }
 
+/// Otherwise they would be gone after a retry.
+#[tokio::test]
+async fn a_message_with_bytes_behind_its_end_is_damaged() {
+    let Some(server) = Server::start() else { return };
+    let mut desk = Desk::new(&server.url()).await;
+    let queue = desk.queue;
+    // As the store writes it: a kind, a time, and a body.
+    let bytes = [&[0, 0, 0, 0, 8, 0, 0, 0][..], &[0; 8], &[1, 0, 0, 0, 7], b"more"].concat();
+    publish_foreign(&server, queue, bytes.clone()).await;
+    let room = Room { messages: 10, bytes: 1 << 20 };
+    let seen = desk.store.page(queue, Seq(0), room).await.expect("it is ours");
+    assert!(seen[0].is_damaged && *seen[0].body == *bytes, "{seen:?}");
+}
+
 /// Others may publish messages that are as large as the server takes. With its failures, such a message does not fit into the quarantine.
 #[tokio::test]
 async fn a_foreign_message_that_is_too_large_for_the_quarantine_does_not_stop_the_store() {
