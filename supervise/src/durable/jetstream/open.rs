@@ -66,7 +66,7 @@ impl Open {
     pub(super) async fn connect(store: &JetStreamStore, system: &str) -> Result<Self> {
         let options = ConnectOptions::new().request_timeout(Some(store.accept_timeout));
         let options = store.security.apply(options).await?;
-        let client = options.connect(&store.url).await.map_err(broken)?;
+        let client = options.connect(store.urls()).await.map_err(broken)?;
         let mut context = jetstream::new(client.clone());
         context.set_timeout(store.accept_timeout);
         let plain = |letter: char| if letter.is_ascii_alphanumeric() || letter == '-' { letter } else { '_' };
