@@ -10,14 +10,13 @@ use bytes::Bytes;
 use supervise_core::durable::lease::Sighting;
 use supervise_core::durable::{QueueId, QueueRow, Seq, StoreError, StoreErrorKind};
 
-use super::claim::{of_begun, of_owner};
-use super::handled::{Kept, Waiting, of_handled};
+use super::handled::{Kept, Waiting};
 use super::lease::Lease;
 use super::open::{Open, is_gone, open_stream};
 use super::read::{found, last_messages, last_number, subjects};
 use super::record::{self, Charge};
 use super::rename::of_fence;
-use super::shared::{Joined, of_shared};
+use super::shared::Joined;
 use super::tally::{Numbers, Tally};
 use super::{KEYS_ARE_KEPT, Result, broken};
 
@@ -80,9 +79,9 @@ pub(super) struct Looked {
     /// When it was created, in nanoseconds since 1970.
     pub(super) created: u64,
     /// A rename has made it accept no more messages.
-    is_fenced: bool,
+    pub(super) is_fenced: bool,
     /// Why it cannot be used.
-    unfit: Option<&'static str>,
+    pub(super) unfit: Option<&'static str>,
 }
 
 impl Looked {
@@ -246,7 +245,7 @@ impl Open {
         Ok(())
     }
 
-    fn stream_name(&self, id: QueueId) -> String {
+    pub(super) fn stream_name(&self, id: QueueId) -> String {
         stream_name(&self.system, id)
     }
 
@@ -439,15 +438,6 @@ impl Open {
         Err(StoreError::new(StoreErrorKind::Refused, text))
     }
 
-    /// The same for a process that claims the queue. Returns whether a rename was interrupted before it saw that the queue has messages: then the
-    /// claim undoes what the rename has done.
-    pub(super) async fn check_open(&mut self, id: QueueId, state: &Looked) -> Result<bool> {
-        if state.unfit.is_none() && state.is_fenced && self.is_used(id).await? {
-            return Ok(true);
-        }
-        self.check_fit(id, state).map(|()| false)
-    }
-
     /// The same for a process that has the queue already. The store is opened again, and the claim says why the queue cannot be used.
     pub(super) fn check_still_fit(&self, id: QueueId, state: &Looked) -> Result<()> {
         self.check_fit(id, state).map_err(|error| broken(error.text))
@@ -536,25 +526,6 @@ impl Open {
         known.lost = numbers;
         let name = self.queues.get(&id).map_or("", |queue| queue.name.as_str());
         broken(format!("somebody has deleted {lost} accepted messages of the queue {name} from its stream"))
-    }
-
-    /// The queue keeps its name until the rest is gone, so that somebody can discard it again if that fails in its midst.
-    pub(super) async fn discard(&mut self, id: QueueId) -> Result<()> {
-        if let Err(error) = self.context.delete_stream(self.stream_name(id)).await
-            && !self.stream_state(id).await.is_err_and(|error| error.kind == StoreErrorKind::Damaged)
-        {
-            return Err(broken(error));
-        }
-        self.forget_all(&self.state, &format!("state.charge.{}.*", id.0)).await?;
-        self.forget(&self.state, &of_shared(id)).await?;
-        self.forget(&self.state, &of_begun(id)).await?;
-        self.forget(&self.state, &of_owner(id)).await?;
-        self.forget(&self.state, &of_handled(id)).await?;
-        self.forget_all(&self.quarantine, &format!("quarantine.{}.*", id.0)).await?;
-        self.put(&of_name(id), Bytes::new()).await?;
-        self.queues.remove(&id);
-        self.known.remove(&id);
-        Ok(())
     }
 
     /// Whoever asks for one queue sends to it, so this fails as the claim of the queue does.

@@ -1,4 +1,4 @@
-//! A queue gets another name. Other processes may use that name at the same time.
+//! A queue gets another name, or is discarded. Other processes may use it at the same time.
 
 use std::error::Error as _;
 use std::time::Duration;
@@ -9,8 +9,11 @@ use async_nats::jetstream::stream;
 use bytes::Bytes;
 use supervise_core::durable::{QueueId, StoreError, StoreErrorKind};
 
-use super::names::{of_name, of_queue};
+use super::claim::{of_begun, of_owner};
+use super::handled::of_handled;
+use super::names::{Looked, of_name, of_queue};
 use super::open::Open;
+use super::shared::of_shared;
 use super::{Result, broken};
 
 /// A number that no stream reaches.
@@ -79,10 +82,38 @@ impl Open {
         Ok(true)
     }
 
+    /// The queue keeps its name until the rest is gone, so that somebody can discard it again if that fails in its midst.
+    pub(super) async fn discard(&mut self, id: QueueId) -> Result<()> {
+        if let Err(error) = self.context.delete_stream(self.stream_name(id)).await
+            && !self.stream_state(id).await.is_err_and(|error| error.kind == StoreErrorKind::Damaged)
+        {
+            return Err(broken(error));
+        }
+        self.forget_all(&self.state, &format!("state.charge.{}.*", id.0)).await?;
+        self.forget(&self.state, &of_shared(id)).await?;
+        self.forget(&self.state, &of_begun(id)).await?;
+        self.forget(&self.state, &of_owner(id)).await?;
+        self.forget(&self.state, &of_handled(id)).await?;
+        self.forget_all(&self.quarantine, &format!("quarantine.{}.*", id.0)).await?;
+        self.put(&of_name(id), Bytes::new()).await?;
+        self.queues.remove(&id);
+        self.known.remove(&id);
+        Ok(())
+    }
+
     /// Whether a queue has messages, or another process owns it. The owner is asked for last: see [`lift_fence`](Self::lift_fence).
     pub(super) async fn is_used(&mut self, id: QueueId) -> Result<bool> {
         let row = self.row(id).await?;
         Ok(row.is_some_and(|row| row.waiting > 0 || row.quarantined > 0 || row.owner.is_some()))
+    }
+
+    /// The error if a process that claims a queue cannot use its stream. Returns whether a rename was interrupted before it saw that the queue has messages: then the
+    /// claim undoes what the rename has done.
+    pub(super) async fn check_open(&mut self, id: QueueId, state: &Looked) -> Result<bool> {
+        if state.unfit.is_none() && state.is_fenced && self.is_used(id).await? {
+            return Ok(true);
+        }
+        self.check_fit(id, state).map(|()| false)
     }
 
     /// A rename was interrupted before it saw that the queue has messages. If another process is in the midst of it after all, it does not discard the
