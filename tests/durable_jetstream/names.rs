@@ -407,3 +407,22 @@ async fn rows(desk: &mut Desk) -> Vec<(String, u64)> {
     let rows = desk.store.queues().await.expect("the server runs");
     rows.into_iter().map(|row| (row.name, row.waiting)).collect()
 }
+
+/// If a stream has replicas, newer servers have an error of their own for it while the other record is not stored yet.
+#[tokio::test]
+async fn who_is_told_that_another_record_is_on_its_way_looks_again() {
+    let Some(server) = Server::start() else { return };
+    let proxy = Proxy::to(server.port()).await;
+    let mut desk = Desk::new(&server.url()).await;
+    let (mut other, _) = opened(&proxy.url()).await;
+    proxy.changes("\"err_code\":10071", "\"err_code\":10164");
+    proxy.holds("PUB sv.shop.state.queue.");
+    let faster = async {
+        proxy.has_held().await;
+        let queue = desk.store.claim("faster").await.expect("nobody has it").queue;
+        proxy.holds_nothing();
+        queue
+    };
+    let (claim, faster) = tokio::join!(other.claim("slower"), faster);
+    assert_eq!(claim.expect("nobody has it").queue.0, faster.0 + 1);
+}

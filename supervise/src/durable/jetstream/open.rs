@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_nats::jetstream::context::{
-    CreateStreamError, CreateStreamErrorKind, GetStreamError, GetStreamErrorKind, PublishErrorKind,
+    CreateStreamError, CreateStreamErrorKind, GetStreamError, GetStreamErrorKind,
 };
 use async_nats::jetstream::message::PublishMessage;
 use async_nats::jetstream::publish::PublishAck;
@@ -17,7 +17,7 @@ use supervise_core::durable::{Arrived, Ended, QueueId, Seq, StoreError, StoreErr
 use tokio::task::AbortHandle;
 use tokio_stream::StreamExt;
 
-use super::commit::is_full;
+use super::commit::{is_changed, is_full};
 use super::handled::delete;
 use super::lease::Leases;
 use super::names::{Known, NamesRead, Queue, first_of, stream_name, unfit};
@@ -192,7 +192,7 @@ impl Open {
             let sent = self.context.send_publish(self.subject(subject), message.clone()).await.map_err(broken)?;
             match sent.await {
                 Ok(ack) => return Ok(Some(ack)),
-                Err(error) if error.kind() == PublishErrorKind::WrongLastSequence => return Ok(None),
+                Err(error) if is_changed(&error) => return Ok(None),
                 Err(error) if is_full(&error) => {
                     if !self.spend_reserve().await? {
                         // The connection works: the store need not be opened again.
