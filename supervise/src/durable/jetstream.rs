@@ -101,6 +101,8 @@ const ACCEPT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Version 2.9 or newer. For each queue there is a stream `SV_<system>_Q<number>`, and for each system `SV_<system>_STATE`,
 /// `SV_<system>_LEASE` and `SV_<system>_QUARANTINE`. The last message of a queue's stream stays there after it was handled, because a
 /// server that is killed may forget where an empty stream was. The server counts it; [`Store::queues`](crate::durable::Store::queues) does not.
+/// A server that was killed may also bring messages back that had left the queue. Then `Store::queues` says that more messages wait than there are,
+/// until the owner of the queue has deleted them again.
 ///
 /// You may limit the streams of queues, as long as `discard` stays `new`. If nothing waits and a limit leaves no room beside the last message,
 /// the store deletes that message when the next one arrives.
