@@ -5,6 +5,7 @@
 
 mod attack;
 mod busy;
+mod cluster;
 mod fixture;
 mod kept;
 mod kills;

@@ -297,3 +297,132 @@ async fn who_renames_a_queue_is_told_if_somebody_has_just_used_the_new_name() {
     store.rename("orders", "new").await.expect("it is empty");
     system.terminate().await;
 }
+
+/// The process that renames dies when nobody can send to the queue any more, and it has not seen yet that a message was faster. Otherwise
+/// nobody could handle that message: the rename cannot be repeated while the queue has one.
+#[tokio::test]
+async fn a_message_that_was_faster_than_an_interrupted_rename_is_handled() {
+    for is_shared in [false, true] {
+        let Some(server) = Server::start() else { return };
+        let proxy = Proxy::to(server.port()).await;
+        let mut desk = Desk::new(&proxy.url()).await;
+        let queue = desk.queue;
+        desk.commit(vec![append(queue, 1, None), Change::Release(queue)]).await.expect("the server runs");
+        let (mut other, _) = opened(&server.url()).await;
+        let theirs = other.claim("new").await.expect("nobody has it").queue;
+        other.commit(&Group { changes: vec![Change::Release(theirs)] }).await.expect("the server runs");
+        proxy.holds("STREAM.UPDATE.");
+        let send = async {
+            proxy.has_held().await;
+            other.commit(&Group { changes: vec![append(theirs, 2, None)] }).await.expect("the server runs");
+            proxy.holds_nothing();
+            proxy.holds("Nats-Expected-Last-Sequence");
+        };
+        let (renamed, ()) = tokio::join!(desk.commit(vec![rename()]), send);
+        renamed.expect_err("the server does not hear of it");
+        drop(desk);
+        let claimed = if is_shared {
+            other.shared().expect("it can share queues").share("new").await
+        } else {
+            other.claim("new").await
+        };
+        let claim = claimed.expect("it has a message");
+        assert_eq!((claim.queue, claim.waiting), (theirs, 1));
+        let answers = other.commit(&Group { changes: vec![append(theirs, 3, None)] }).await;
+        assert_eq!(answers.expect("it accepts again"), [Appended::Stored(Seq(2))]);
+    }
+}
+
+/// Two processes on their way to one name: nobody would ever handle the messages of the second queue.
+#[tokio::test]
+async fn a_queue_that_is_made_while_another_one_gets_its_name_is_that_one() {
+    let Some(server) = Server::start() else { return };
+    let proxy = Proxy::to(server.port()).await;
+    let mut desk = Desk::new(&server.url()).await;
+    let queue = desk.queue;
+    desk.commit(vec![append(queue, 1, None), Change::Release(queue)]).await.expect("the server runs");
+    let (mut other, _) = opened(&proxy.url()).await;
+    proxy.holds("PUB sv.shop.state.queue.");
+    let renames = async {
+        proxy.has_held().await;
+        desk.commit(vec![rename()]).await.expect("the server runs");
+        proxy.holds_nothing();
+    };
+    let (claim, ()) = tokio::join!(other.claim("new"), renames);
+    let claim = claim.expect("nobody has it");
+    assert_eq!((claim.queue, claim.waiting), (queue, 1));
+    assert_eq!(rows(&mut desk).await, [("new".to_owned(), 1)]);
+}
+
+#[tokio::test]
+async fn a_queue_gets_no_name_of_one_that_is_made_at_the_same_time() {
+    for is_used in [false, true] {
+        let Some(server) = Server::start() else { return };
+        let proxy = Proxy::to(server.port()).await;
+        let mut desk = Desk::new(&proxy.url()).await;
+        let queue = desk.queue;
+        desk.commit(vec![append(queue, 1, None), Change::Release(queue)]).await.expect("the server runs");
+        let (mut other, _) = opened(&server.url()).await;
+        proxy.holds("PUB sv.shop.state.queue.");
+        let makes = async {
+            proxy.has_held().await;
+            let made = other.claim("new").await.expect("nobody has it").queue;
+            let sent = is_used.then(|| append(made, 2, None));
+            let changes = sent.into_iter().chain([Change::Release(made)]).collect();
+            other.commit(&Group { changes }).await.expect("the server runs");
+            proxy.holds_nothing();
+        };
+        let (renamed, ()) = tokio::join!(desk.commit(vec![rename()]), makes);
+        renamed.expect("the server runs");
+        let expected: &[_] = if is_used { &[("orders", 1), ("new", 1)] } else { &[("new", 1)] };
+        let expected: Vec<_> = expected.iter().map(|(name, waiting)| ((*name).to_owned(), *waiting)).collect();
+        assert_eq!(rows(&mut desk).await, expected, "{is_used}");
+    }
+}
+
+/// The server of a stream with replicas refuses a message before it has stored the earlier ones.
+#[tokio::test]
+async fn a_rename_waits_for_messages_that_the_server_has_taken_and_not_stored() {
+    let Some(server) = Server::start() else { return };
+    let proxy = Proxy::to(server.port()).await;
+    let mut desk = Desk::new(&proxy.url()).await;
+    let queue = desk.queue;
+    let theirs = desk.store.claim("new").await.expect("nobody has it").queue;
+    let group = vec![append(queue, 1, None), Change::Release(queue), Change::Release(theirs)];
+    desk.commit(group).await.expect("the server runs");
+    proxy.changes("wrong last sequence: 0", "wrong last sequence: 1");
+    desk.commit(vec![rename()]).await.expect_err("one message is not stored yet");
+    proxy.changes_nothing();
+    assert_eq!(rows(&mut desk).await, [("orders".to_owned(), 1), ("new".to_owned(), 0)]);
+    desk.commit(vec![rename()]).await.expect("it is stored");
+    assert_eq!(rows(&mut desk).await, [("new".to_owned(), 1)]);
+}
+
+fn rename() -> Change {
+    Change::Rename { from: "orders".to_owned(), to: "new".to_owned() }
+}
+
+/// The names of the queues, and how many messages wait in each.
+async fn rows(desk: &mut Desk) -> Vec<(String, u64)> {
+    let rows = desk.store.queues().await.expect("the server runs");
+    rows.into_iter().map(|row| (row.name, row.waiting)).collect()
+}
+
+/// If a stream has replicas, newer servers have an error of their own for it while the other record is not stored yet.
+#[tokio::test]
+async fn who_is_told_that_another_record_is_on_its_way_looks_again() {
+    let Some(server) = Server::start() else { return };
+    let proxy = Proxy::to(server.port()).await;
+    let mut desk = Desk::new(&server.url()).await;
+    let (mut other, _) = opened(&proxy.url()).await;
+    proxy.changes("\"err_code\":10071", "\"err_code\":10164");
+    proxy.holds("PUB sv.shop.state.queue.");
+    let faster = async {
+        proxy.has_held().await;
+        let queue = desk.store.claim("faster").await.expect("nobody has it").queue;
+        proxy.holds_nothing();
+        queue
+    };
+    let (claim, faster) = tokio::join!(other.claim("slower"), faster);
+    assert_eq!(claim.expect("nobody has it").queue.0, faster.0 + 1);
+}

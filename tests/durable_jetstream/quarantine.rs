@@ -2,6 +2,8 @@
 //!
 //! Rules 27.11, 27.13 and 27.14.
 
+use std::time::{Duration, SystemTime};
+
 use supervise::durable::{Appended, Change, Fate, MessageId, MessageStore, QueueId, Room, Seq};
 
 use crate::proxy::Proxy;
@@ -44,7 +46,10 @@ async fn a_damaged_message_keeps_its_bytes_in_quarantine_and_stays_damaged() {
     let mut desk = Desk::new(&server.url()).await;
     let queue = desk.queue;
     let bytes = b"\x05\x00\x00\x00order, and then something else".to_vec();
+    let before = SystemTime::now() - Duration::from_secs(1);
     publish_foreign(&server, queue, bytes.clone()).await;
+    let row = desk.store.queue("orders").await.expect("the server runs").expect("there is one");
+    assert!(row.oldest > Some(before), "the server knows when it came: {row:?}");
     let room = Room { messages: 10, bytes: 1 << 20 };
     let seen = desk.store.page(queue, Seq(0), room).await.expect("it is ours");
     assert!(seen[0].is_damaged && *seen[0].body == *bytes, "{seen:?}");
@@ -55,8 +60,23 @@ async fn a_damaged_message_keeps_its_bytes_in_quarantine_and_stays_damaged() {
     let confined = desk.store.quarantined("orders", Seq(0), room).await.expect("the server runs");
     let message = &confined[0].message;
     assert!(message.is_damaged && *message.body == *bytes && message.failures == ["x"], "{confined:?}");
+    assert!(message.accepted_at > before, "{confined:?}");
     // A retry does not make it whole.
     desk.commit(vec![Change::Retry(id)]).await.expect("the server runs");
+    let seen = desk.store.page(queue, Seq(0), room).await.expect("it is ours");
+    assert!(seen[0].is_damaged && *seen[0].body == *bytes, "{seen:?}");
+}
+
+/// Otherwise they would be gone after a retry.
+#[tokio::test]
+async fn a_message_with_bytes_behind_its_end_is_damaged() {
+    let Some(server) = Server::start() else { return };
+    let mut desk = Desk::new(&server.url()).await;
+    let queue = desk.queue;
+    // As the store writes it: a kind, a time, and a body.
+    let bytes = [&[0, 0, 0, 0, 8, 0, 0, 0][..], &[0; 8], &[1, 0, 0, 0, 7], b"more"].concat();
+    publish_foreign(&server, queue, bytes.clone()).await;
+    let room = Room { messages: 10, bytes: 1 << 20 };
     let seen = desk.store.page(queue, Seq(0), room).await.expect("it is ours");
     assert!(seen[0].is_damaged && *seen[0].body == *bytes, "{seen:?}");
 }

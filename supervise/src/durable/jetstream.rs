@@ -55,6 +55,13 @@ const ACCEPT_TIMEOUT: Duration = Duration::from_secs(5);
 /// room for more. A node that holds nothing, or that starts then, gets messages only when somebody has made room: by raising the server's
 /// limit, or by discarding messages in quarantine.
 ///
+/// # Clusters
+///
+/// Give [`new`](Self::new) the servers of the cluster, and say with [`replicas`](Self::replicas) how many of them store each message. When one of
+/// them dies, the messages that are being sent get `Unknown`, and the store is opened again when the others have elected a leader, after some
+/// seconds. As long as that server is down, nats-server 2.9 may still look for messages on it: then the store fails after 5 s and is opened
+/// again, until the request reaches a server that runs. Nothing that was accepted is lost.
+///
 /// # Differences from a file
 ///
 /// A group is not stored as a whole: if the server fails in its midst, its first changes may be durable. What was handled since
@@ -94,6 +101,8 @@ const ACCEPT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Version 2.9 or newer. For each queue there is a stream `SV_<system>_Q<number>`, and for each system `SV_<system>_STATE`,
 /// `SV_<system>_LEASE` and `SV_<system>_QUARANTINE`. The last message of a queue's stream stays there after it was handled, because a
 /// server that is killed may forget where an empty stream was. The server counts it; [`Store::queues`](crate::durable::Store::queues) does not.
+/// A server that was killed may also bring messages back that had left the queue. Then `Store::queues` says that more messages wait than there are,
+/// until the owner of the queue has deleted them again.
 ///
 /// You may limit the streams of queues, as long as `discard` stays `new`. If nothing waits and a limit leaves no room beside the last message,
 /// the store deletes that message when the next one arrives.
@@ -118,7 +127,8 @@ pub struct JetStreamStore {
 }
 
 impl JetStreamStore {
-    /// The store on the server at `url`, such as `nats://127.0.0.1:4222`. The actor system connects when it starts.
+    /// The store on the server at `url`, such as `nats://127.0.0.1:4222`, or on a cluster: `nats://one:4222,nats://two:4222`. The actor system
+    /// connects when it starts, to any server that answers.
     pub fn new(url: impl Into<String>) -> Self {
         let now = record::millis(SystemTime::now());
         let token = format!("{}-{now}-{:016x}", std::process::id(), random());
@@ -172,6 +182,11 @@ impl JetStreamStore {
     pub fn accept_timeout(mut self, timeout: Duration) -> Self {
         self.accept_timeout = timeout;
         self
+    }
+
+    /// The servers of a cluster.
+    fn urls(&self) -> Vec<&str> {
+        self.url.split(',').map(str::trim).collect()
     }
 
     fn opened(&mut self) -> Result<&mut Open, StoreError> {

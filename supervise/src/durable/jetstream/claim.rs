@@ -41,9 +41,12 @@ impl Open {
     pub(super) async fn claim(&mut self, name: &str) -> Result<Claim> {
         let id = self.queue_named(name).await?;
         let state = self.stream_state(id).await?;
-        self.check_fit(id, &state)?;
+        let lifts = self.check_open(id, &state).await?;
         self.check_complete(id, &state).await?;
         let lease = self.take_lease(id, name).await?;
+        if lifts {
+            self.lift_fence(id).await?;
+        }
         let before = self.last(&self.state, &of_owner(id)).await?;
         let own = self.settings.token.as_bytes();
         let was_ours = before.as_ref().is_some_and(|(owner, _)| owner == own);

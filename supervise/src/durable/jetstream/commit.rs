@@ -225,6 +225,13 @@ pub(super) fn is_full(error: &PublishError) -> bool {
     is_one_of(error, &FULL)
 }
 
+/// Whether another process has changed a record, or is changing it: newer servers say so before the other change is stored, if the stream has
+/// replicas.
+pub(super) fn is_changed(error: &PublishError) -> bool {
+    error.kind() == PublishErrorKind::WrongLastSequence
+        || is_one_of(error, &[ErrorCode::STREAM_WRONG_LAST_SEQUENCE_CONSTANT])
+}
+
 fn is_one_of(error: &PublishError, codes: &[ErrorCode]) -> bool {
     let source = error.source().and_then(|source| source.downcast_ref::<Error>());
     source.is_some_and(|error| codes.contains(&error.error_code()))

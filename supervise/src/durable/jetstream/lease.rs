@@ -5,12 +5,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use async_nats::jetstream::Context;
-use async_nats::jetstream::context::PublishErrorKind;
+use async_nats::jetstream::context::PublishError;
 use async_nats::jetstream::message::PublishMessage;
 use async_nats::jetstream::stream::{LastRawMessageErrorKind, Stream};
 use bytes::Bytes;
 use supervise_core::durable::{Arrived, Marks, QueueId, Seq};
 use tokio::task::AbortHandle;
+
+use super::commit::is_changed;
 
 /// A lease that this process holds, as long as it can renew it.
 pub(super) struct Lease {
@@ -66,9 +68,8 @@ impl Terms {
         let message = PublishMessage::build()
             .payload(Bytes::copy_from_slice(owner.as_bytes()))
             .expected_last_subject_sequence(after);
-        let failed = |error: async_nats::jetstream::context::PublishError| match error.kind() {
-            PublishErrorKind::WrongLastSequence => NotTaken::HasAnOwner,
-            _ => NotTaken::Failed(error.to_string()),
+        let failed = |error: PublishError| {
+            if is_changed(&error) { NotTaken::HasAnOwner } else { NotTaken::Failed(error.to_string()) }
         };
         let ack = self.context.send_publish(self.subject.clone(), message).await.map_err(failed)?;
         Ok(ack.await.map_err(failed)?.sequence)

@@ -10,14 +10,13 @@ use bytes::Bytes;
 use supervise_core::durable::lease::Sighting;
 use supervise_core::durable::{QueueId, QueueRow, Seq, StoreError, StoreErrorKind};
 
-use super::claim::{of_begun, of_owner};
-use super::handled::{Kept, Waiting, of_handled};
+use super::handled::{Kept, Waiting};
 use super::lease::Lease;
 use super::open::{Open, is_gone, open_stream};
 use super::read::{found, last_messages, last_number, subjects};
 use super::record::{self, Charge};
 use super::rename::of_fence;
-use super::shared::{Joined, of_shared};
+use super::shared::Joined;
 use super::tally::{Numbers, Tally};
 use super::{KEYS_ARE_KEPT, Result, broken};
 
@@ -79,8 +78,10 @@ pub(super) struct Looked {
     state: stream::State,
     /// When it was created, in nanoseconds since 1970.
     pub(super) created: u64,
+    /// A rename has made it accept no more messages.
+    pub(super) is_fenced: bool,
     /// Why it cannot be used.
-    unfit: Option<&'static str>,
+    pub(super) unfit: Option<&'static str>,
 }
 
 impl Looked {
@@ -90,15 +91,11 @@ impl Looked {
         let has_subject = config.subjects.iter().any(|one| one == subject || one.contains(['*', '>']));
         let reasons = [
             (config.max_messages_per_subject > 0, "it has a `max_msgs_per_subject`"),
-            (
-                is_fenced,
-                "a rename that gives its name to another queue was interrupted: repeat that rename, or discard the queue",
-            ),
-            (!has_subject, "its `subjects` are others"),
+            (!has_subject && !is_fenced, "its `subjects` are others"),
             (config.duplicate_window < KEYS_ARE_KEPT, "its `duplicate_window` is shorter than 10 minutes"),
         ];
         let unfit = unfit(config).or_else(|| first_of(reasons));
-        Self { state: info.state.clone(), created: nanos(info.created), unfit }
+        Self { state: info.state.clone(), created: nanos(info.created), is_fenced, unfit }
     }
 
     fn sight(&self) -> Sight {
@@ -194,6 +191,11 @@ pub(super) fn of_queue(id: QueueId) -> String {
     format!("q.{}", id.0)
 }
 
+/// Where the name of a queue stands.
+pub(super) fn of_name(id: QueueId) -> String {
+    format!("state.queue.{}", id.0)
+}
+
 /// Where the failures of a message stand.
 pub(super) fn of_charge(id: QueueId, number: u64) -> String {
     format!("state.charge.{}.{number}", id.0)
@@ -243,7 +245,7 @@ impl Open {
         Ok(())
     }
 
-    fn stream_name(&self, id: QueueId) -> String {
+    pub(super) fn stream_name(&self, id: QueueId) -> String {
         stream_name(&self.system, id)
     }
 
@@ -312,7 +314,7 @@ impl Open {
     /// The queue of this name, if this process knows it and nobody has renamed or discarded it.
     async fn still_named(&self, name: &str) -> Result<Option<QueueId>> {
         let Some(id) = self.by_name(name) else { return Ok(None) };
-        let now = self.last(&self.state, &format!("state.queue.{}", id.0)).await?;
+        let now = self.last(&self.state, &of_name(id)).await?;
         Ok(now.is_some_and(|(now, _)| now == name.as_bytes()).then_some(id))
     }
 
@@ -339,7 +341,14 @@ impl Open {
             }
             // The first node that takes the number makes the queue.
             let text = Bytes::copy_from_slice(name.as_bytes());
-            self.put_after(&format!("state.queue.{}", next.0), text, 0).await?;
+            if self.put_after(&of_name(next), text, 0).await?.is_some() {
+                self.read_names().await?;
+                // Another process may have given the name to an older queue in the meantime. Whoever reads both names takes that one.
+                let is_older = self.by_name(name).is_some_and(|id| id != next);
+                if is_older && !self.discard_unused(next).await? {
+                    return Ok(next);
+                }
+            }
         }
     }
 
@@ -351,7 +360,7 @@ impl Open {
                 "the system {} can have no new queue, because the stream SV_{}_STATE has the name of a queue with the highest number: delete the message of the subject {}",
                 self.system,
                 self.system,
-                self.subject(&format!("state.queue.{}", u32::MAX))
+                self.subject(&of_name(QueueId(u32::MAX)))
             );
             StoreError::new(StoreErrorKind::Refused, text)
         })
@@ -359,7 +368,7 @@ impl Open {
 
     /// The stream of a new queue has had messages. The error if nobody knows the name of their queue.
     async fn check_unnamed(&self, id: QueueId) -> Result<()> {
-        if self.last(&self.state, &format!("state.queue.{}", id.0)).await?.is_some() {
+        if self.last(&self.state, &of_name(id)).await?.is_some() {
             // Another process was faster.
             return Ok(());
         }
@@ -376,7 +385,7 @@ impl Open {
         let known: Vec<QueueId> =
             self.known.iter().filter(|(_, known)| known.name == name).map(|(id, _)| *id).collect();
         for id in known {
-            let Some((now, _)) = self.last(&self.state, &format!("state.queue.{}", id.0)).await? else {
+            let Some((now, _)) = self.last(&self.state, &of_name(id)).await? else {
                 let text = format!(
                     "the server has lost the queue {name}, with all messages that it had: restore its disk, or end this process to go on without them"
                 );
@@ -414,8 +423,18 @@ impl Open {
 
     /// The error if somebody has configured the stream of a queue so that it cannot be used.
     pub(super) fn check_fit(&self, id: QueueId, state: &Looked) -> Result<()> {
-        let Some(why) = state.unfit else { return Ok(()) };
-        let text = format!("the stream {} cannot be used, because {why}: configure it anew", self.stream_name(id));
+        let text = match state.unfit {
+            Some(why) => {
+                format!("the stream {} cannot be used, because {why}: configure it anew", self.stream_name(id))
+            }
+            None if state.is_fenced => {
+                let name = self.queues.get(&id).map_or("", |queue| queue.name.as_str());
+                format!(
+                    "the queue {name} accepts no messages, because a rename is giving its name to another queue. If that rename was interrupted, repeat it, or discard the queue; if the queue has messages, start its actor"
+                )
+            }
+            None => return Ok(()),
+        };
         Err(StoreError::new(StoreErrorKind::Refused, text))
     }
 
@@ -509,25 +528,6 @@ impl Open {
         broken(format!("somebody has deleted {lost} accepted messages of the queue {name} from its stream"))
     }
 
-    /// The queue keeps its name until the rest is gone, so that somebody can discard it again if that fails in its midst.
-    pub(super) async fn discard(&mut self, id: QueueId) -> Result<()> {
-        if let Err(error) = self.context.delete_stream(self.stream_name(id)).await
-            && !self.stream_state(id).await.is_err_and(|error| error.kind == StoreErrorKind::Damaged)
-        {
-            return Err(broken(error));
-        }
-        self.forget_all(&self.state, &format!("state.charge.{}.*", id.0)).await?;
-        self.forget(&self.state, &of_shared(id)).await?;
-        self.forget(&self.state, &of_begun(id)).await?;
-        self.forget(&self.state, &of_owner(id)).await?;
-        self.forget(&self.state, &of_handled(id)).await?;
-        self.forget_all(&self.quarantine, &format!("quarantine.{}.*", id.0)).await?;
-        self.put(&format!("state.queue.{}", id.0), Bytes::new()).await?;
-        self.queues.remove(&id);
-        self.known.remove(&id);
-        Ok(())
-    }
-
     /// Whoever asks for one queue sends to it, so this fails as the claim of the queue does.
     pub(super) async fn row_named(&mut self, name: &str) -> Result<Option<QueueRow>> {
         let known = self.still_named(name).await?;
@@ -551,7 +551,10 @@ impl Open {
             Err(error) => return Err(error),
         };
         let oldest = match queue.stream.get_raw_message(waiting.first.0).await {
-            Ok(found) => Some(record::decode(0, &found.payload, Charge::default()).accepted_at),
+            Ok(found) => {
+                let message = record::decode(0, &found.payload, Charge::default());
+                Some(if message.is_damaged { found.time.into() } else { message.accepted_at })
+            }
             Err(_) => None,
         };
         let quarantined = self.confined_subjects(&format!("quarantine.{}.*", id.0)).await?.len() as u64;

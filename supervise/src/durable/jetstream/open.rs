@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_nats::jetstream::context::{
-    CreateStreamError, CreateStreamErrorKind, GetStreamError, GetStreamErrorKind, PublishErrorKind,
+    CreateStreamError, CreateStreamErrorKind, GetStreamError, GetStreamErrorKind,
 };
 use async_nats::jetstream::message::PublishMessage;
 use async_nats::jetstream::publish::PublishAck;
@@ -17,7 +17,7 @@ use supervise_core::durable::{Arrived, Ended, QueueId, Seq, StoreError, StoreErr
 use tokio::task::AbortHandle;
 use tokio_stream::StreamExt;
 
-use super::commit::is_full;
+use super::commit::{is_changed, is_full};
 use super::handled::delete;
 use super::lease::Leases;
 use super::names::{Known, NamesRead, Queue, first_of, stream_name, unfit};
@@ -66,7 +66,7 @@ impl Open {
     pub(super) async fn connect(store: &JetStreamStore, system: &str) -> Result<Self> {
         let options = ConnectOptions::new().request_timeout(Some(store.accept_timeout));
         let options = store.security.apply(options).await?;
-        let client = options.connect(&store.url).await.map_err(broken)?;
+        let client = options.connect(store.urls()).await.map_err(broken)?;
         let mut context = jetstream::new(client.clone());
         context.set_timeout(store.accept_timeout);
         let plain = |letter: char| if letter.is_ascii_alphanumeric() || letter == '-' { letter } else { '_' };
@@ -192,7 +192,7 @@ impl Open {
             let sent = self.context.send_publish(self.subject(subject), message.clone()).await.map_err(broken)?;
             match sent.await {
                 Ok(ack) => return Ok(Some(ack)),
-                Err(error) if error.kind() == PublishErrorKind::WrongLastSequence => return Ok(None),
+                Err(error) if is_changed(&error) => return Ok(None),
                 Err(error) if is_full(&error) => {
                     if !self.spend_reserve().await? {
                         // The connection works: the store need not be opened again.

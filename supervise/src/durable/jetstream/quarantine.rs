@@ -20,8 +20,9 @@ const ELSEWHERE: u64 = 1 << 48;
 /// How many bytes the id of a retried message may take, with its header.
 const ID: usize = 128;
 
+/// Whether two messages were the same in the stream of their queue.
 fn is_same(one: &Stored, other: &Stored) -> bool {
-    (&one.kind, one.accepted_at, &one.body) == (&other.kind, other.accepted_at, &other.body)
+    record::encode_stored(one) == record::encode_stored(other)
 }
 
 /// The number that a message in quarantine had in its queue.

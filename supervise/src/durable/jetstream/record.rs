@@ -94,11 +94,11 @@ pub(super) fn encode_stored(message: &Stored) -> bytes::Bytes {
     encode(&message.kind, message.accepted_at, &message.body)
 }
 
-/// Decodes a message of a stream. A message that cannot be read counts as damaged, and its body is everything that stands there, so that nothing
+/// Decodes a message of a stream. A message that has other fields counts as damaged, and its body is everything that stands there, so that nothing
 /// of it gets lost.
 pub(super) fn decode(seq: u64, bytes: &[u8], charge: Charge) -> Stored {
     let mut fields = Fields(bytes);
-    let read = (|| Some((fields.text()?, fields.number()?, fields.next()?)))();
+    let read = (|| Some((fields.text()?, fields.number()?, fields.next()?)))().filter(|_| fields.0.is_empty());
     let is_damaged = read.is_none();
     let (kind, accepted_at, body) = read.unwrap_or((String::new(), 0, bytes));
     let Charge { attempts, crashes, failures } = charge;
@@ -154,7 +154,12 @@ pub(super) fn decode_confined(seq: u64, bytes: &[u8]) -> (Stored, Fate, SystemTi
     };
     let since = time(fields.number().unwrap_or_default());
     let message = fields.next().unwrap_or_default();
-    (decode(seq, message, Charge::decode(&mut fields)), fate, since)
+    let mut message = decode(seq, message, Charge::decode(&mut fields));
+    if message.is_damaged {
+        // Nobody knows when it was accepted.
+        message.accepted_at = since;
+    }
+    (message, fate, since)
 }
 
 #[cfg(test)]
@@ -167,9 +172,13 @@ mod tests {
         let at = time(1_790_000_000_123);
         let message = decode(7, &encode("order", at, b"body"), charge);
         assert!(!message.is_damaged && *message.body == *b"body" && message.accepted_at == at);
-        let damaged = decode(7, b"nonsense", Charge::default());
-        assert!(damaged.is_damaged && *damaged.body == *b"nonsense");
-        for message in [message, damaged] {
+        let long = [&encode("order", at, b"body")[..], b"more"].concat();
+        let damaged = [b"nonsense".to_vec(), long].map(|bytes| {
+            let damaged = decode(7, &bytes, Charge::default());
+            assert!(damaged.is_damaged && *damaged.body == *bytes, "{damaged:?}");
+            Stored { accepted_at: at, ..damaged }
+        });
+        for message in damaged.into_iter().chain([message]) {
             let bytes = encode_confined(&message, Fate::CrashedTheProcess, at, 1000);
             assert_eq!(decode_confined(7, &bytes), (message, Fate::CrashedTheProcess, at));
         }

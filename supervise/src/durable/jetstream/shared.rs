@@ -63,8 +63,13 @@ impl SharedQueues for JetStreamStore {
 impl Open {
     async fn share(&mut self, name: &str) -> Result<Claim> {
         let id = self.queue_named(name).await?;
-        let state = self.stream_state(id).await?;
-        self.check_fit(id, &state)?;
+        let mut state = self.stream_state(id).await?;
+        if self.check_open(id, &state).await? {
+            // Only its owner may do that.
+            self.claim(name).await?;
+            self.release(id).await?;
+            state = self.stream_state(id).await?;
+        }
         self.check_complete(id, &state).await?;
         // A member stays one, also while another process asks for the queue alone.
         let stays = if self.is_member(id).await? { self.stay(id).await? } else { None };
