@@ -115,6 +115,9 @@ impl Telling {
     /// The message is not sent.
     pub(in crate::remote) fn abandon(&mut self) {
         self.out.body.truncate(self.last);
+        if self.is_empty() {
+            self.clear();
+        }
     }
 
     /// The frame of the messages that are told.
@@ -168,6 +171,18 @@ mod tests {
             read.eq(messages().collect::<Vec<_>>().iter().map(|(handler, arguments)| (*handler, &arguments[..])))
         );
         assert!(telling.is_empty() && telling.out.body.capacity() <= Telling::BUFFER, "nothing is kept");
+    }
+
+    #[test]
+    fn the_buffer_of_a_long_message_that_is_asked_or_not_sent_is_not_kept() {
+        let mut telling = Telling::default();
+        let mut kept = |end: fn(&mut Telling)| {
+            telling.begin().body.extend([7; 10_000]);
+            end(&mut telling);
+            telling.out.body.capacity()
+        };
+        assert!(kept(|telling| drop(telling.ask(3))) <= Telling::BUFFER, "it is asked");
+        assert!(kept(Telling::abandon) <= Telling::BUFFER, "it is not sent");
     }
 
     #[test]
