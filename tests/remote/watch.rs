@@ -425,6 +425,35 @@ async fn rem_58_a_graceful_stop_without_a_watch_is_ok_only_when_the_actor_has_en
     }
 }
 
+/// Nobody knows whether an actor lives whose node was given up before, or while, code waited for the end of the actor.
+#[tokio::test(start_paused = true)]
+async fn rem_66_an_actor_whose_node_was_given_up_earlier_is_unreachable_and_not_gone() {
+    let network = Network::new(66);
+    let (here, there) = two(&network).await;
+    let echo = there.echo("echo", &here).await;
+    let (watcher, mut heard) = listener(&here, "watcher");
+    network.kill("there:1");
+    settle().await;
+    watcher.watch(echo.clone()).await.unwrap();
+    settle().await;
+    assert_eq!(drain(&mut heard), [gone("echo", HowEnded::Unreachable)]);
+    assert_eq!(soon(here.system.ended(&echo)).await, HowEnded::Unreachable);
+    let within = Duration::from_secs(1);
+    assert_eq!(here.system.graceful_stop(&echo, within).await, Ok(HowEnded::Unreachable));
+    assert_eq!(here.system.graceful_drain(&echo, within).await, Ok(HowEnded::Unreachable));
+    drop(there);
+    for limits in [[FULL, 100], [100, FULL]] {
+        let network = Network::new(66);
+        let full = Full::new(&network, limits).await;
+        let (system, stopped) = (full.here.system.clone(), full.stopped.clone());
+        let waits = tokio::spawn(async move { system.ended(&stopped).await });
+        settle().await;
+        network.kill("there:1");
+        assert_eq!(soon(waits).await.unwrap(), HowEnded::Unreachable, "limits {limits:?}");
+        drop(full);
+    }
+}
+
 /// Each refusal is answered, so a node with many watches to refuse can go on for as long as it lives.
 #[tokio::test(start_paused = true)]
 async fn rem_58_refused_watches_that_are_tried_again_and_again_do_not_end_the_association() {
