@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use supervise::remote::memory::{Faults, Network};
 use supervise::{ActorSystem, Context, EndReason, HowEnded, NotStopped, Phase, Reply, actor, supervise};
-use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::JoinSet;
 
 use crate::fixture::{
@@ -520,4 +520,23 @@ async fn rem_64_when_the_waiting_system_ends_the_end_of_another_systems_actor_is
     echo.actor_ref().stop();
     assert_eq!(soon(waits).await.unwrap(), HowEnded::Graceful);
     assert_eq!(one.graceful_stop(&echo, within).await, Ok(HowEnded::AlreadyGone));
+}
+
+/// They run after the last actor, and the system has ended only after them.
+#[tokio::test(start_paused = true)]
+async fn rem_64_a_callback_at_the_end_of_its_system_does_not_wait_for_ever_for_the_end_of_an_actor() {
+    let (here, there) = two(&Network::new(64)).await;
+    let far = there.echo("far", &here).await;
+    let own = here.system.spawn("own", Echo::default).unwrap();
+    let (tell, mut told) = unbounded_channel();
+    let system = here.system.clone();
+    let callback = async move {
+        tell.send(system.ended(&own).await).unwrap();
+        tell.send(system.graceful_stop(&own, Duration::from_secs(1)).await.unwrap()).unwrap();
+        tell.send(system.ended(&far).await).unwrap();
+    };
+    here.system.on_termination(callback).unwrap();
+    soon(here.system.terminate()).await;
+    assert_eq!(drain(&mut told), [HowEnded::AlreadyGone, HowEnded::AlreadyGone, HowEnded::Unreachable]);
+    drop(there);
 }
