@@ -178,3 +178,37 @@ async fn rem_67_each_message_of_a_mixture_is_handled_in_its_place_or_is_one_dead
     }
     assert!(handled > 5_000 && lost > 1_000, "{handled} handled, {lost} lost");
 }
+
+/// Full actors and full windows on both sides, while what one side says keeps the other waiting.
+#[tokio::test(start_paused = true)]
+async fn rem_67_two_floods_towards_each_other_through_small_windows_both_arrive() {
+    for (window, limit) in [(256, 1), (256, 10), (1000, 3), (1 << 20, 1000)] {
+        let network = Network::new(67);
+        let settings = |builder: supervise::remote::NodeBuilder| {
+            builder.window(window).max_message(1000).limit(limit).serve::<Narrow>()
+        };
+        let (here, there) =
+            (Place::with(&network, "here", settings).await, Place::with(&network, "there", settings).await);
+        let mut floods = JoinSet::new();
+        let mut logs = Vec::new();
+        for (from, to) in [(&here, &there), (&there, &here)] {
+            let (log, got) = unbounded_channel();
+            to.system.spawn("sink", move || Narrow { log: log.clone(), last: u64::MAX }).unwrap();
+            let sink = soon(from.node.find::<Narrow>(to.path("sink"))).await.unwrap();
+            logs.push(got);
+            floods.spawn(async move {
+                for number in 0..MESSAGES {
+                    let padding = "x".repeat(usize::try_from(number * 37 % 900).unwrap());
+                    sink.put(number, Picky::Fine, padding).send().await.unwrap();
+                }
+                sink.put(MESSAGES, Picky::Fine, String::new()).when_room().await.unwrap();
+            });
+        }
+        while let Some(flood) = soon(floods.join_next()).await {
+            flood.unwrap();
+        }
+        for got in &mut logs {
+            assert!(drain(got).into_iter().eq(0..=MESSAGES), "window {window}, limit {limit}");
+        }
+    }
+}
