@@ -244,6 +244,32 @@ async fn an_ask_beyond_the_limit_is_refused_at_the_asker() {
     assert_eq!(soon(echo.echo("next".to_owned())).await.unwrap(), "next");
 }
 
+/// With none, it could not even be asked who is there.
+#[tokio::test(start_paused = true)]
+async fn a_node_whose_limit_is_set_to_nothing_knows_one_actor_and_asks_it() {
+    let network = Network::new(1);
+    let here = Place::with(&network, "here", |builder| builder.limit(0)).await;
+    let there = Place::new(&network, "there").await;
+    let mut events = here.system.events().subscribe();
+    let echo = there.echo("echo", &here).await;
+    assert_eq!(soon(echo.echo("same".to_owned())).await.unwrap(), "same");
+    assert_eq!(verdicts(&mut events), Vec::<&str>::new());
+}
+
+/// A search takes the place of an ask.
+#[tokio::test(start_paused = true)]
+async fn rem_68_a_search_beyond_the_limit_of_asks_goes_on_when_an_ask_has_ended() {
+    let network = Network::new(68);
+    let here = Place::with(&network, "here", |builder| builder.limit(10)).await;
+    let there = Place::with(&network, "there", |builder| builder.limit(10)).await;
+    let echo = there.echo("echo", &here).await;
+    let asks: Vec<_> = (0..10).map(|_| tokio::spawn(hold(echo.clone(), 2))).collect();
+    settle().await;
+    let found = soon(here.node.find::<crate::fixture::Echo>(there.path("echo"))).await;
+    assert_eq!(found.map(|found| found.actor_ref() == echo.actor_ref()), Ok(true));
+    drop(asks);
+}
+
 /// The news that askers gave up and the next asks arrive together.
 #[tokio::test(start_paused = true)]
 async fn asks_may_follow_those_that_were_given_up_at_once() {

@@ -1,6 +1,6 @@
 //! Actors of other nodes: many systems in one process, over a network in memory, on a paused clock.
 //!
-//! The names are those of the cases `REM-01` to `REM-65`. Cases that need a process of their own are not here:
+//! The names are those of the cases `REM-01` to `REM-68`. Cases that need a process of their own are not here:
 //! SIGSTOP, certificates.
 
 mod console;
@@ -15,5 +15,6 @@ mod messages;
 mod names;
 mod refs;
 mod sharded;
+mod told;
 mod verdict;
 mod watch;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use supervise::remote::memory::{Faults, Network};
 use supervise::{ActorSystem, Context, EndReason, HowEnded, NotStopped, Phase, Reply, actor, supervise};
-use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::JoinSet;
 
 use crate::fixture::{
@@ -425,6 +425,35 @@ async fn rem_58_a_graceful_stop_without_a_watch_is_ok_only_when_the_actor_has_en
     }
 }
 
+/// Nobody knows whether an actor lives whose node was given up before, or while, code waited for the end of the actor.
+#[tokio::test(start_paused = true)]
+async fn rem_66_an_actor_whose_node_was_given_up_earlier_is_unreachable_and_not_gone() {
+    let network = Network::new(66);
+    let (here, there) = two(&network).await;
+    let echo = there.echo("echo", &here).await;
+    let (watcher, mut heard) = listener(&here, "watcher");
+    network.kill("there:1");
+    settle().await;
+    watcher.watch(echo.clone()).await.unwrap();
+    settle().await;
+    assert_eq!(drain(&mut heard), [gone("echo", HowEnded::Unreachable)]);
+    assert_eq!(soon(here.system.ended(&echo)).await, HowEnded::Unreachable);
+    let within = Duration::from_secs(1);
+    assert_eq!(here.system.graceful_stop(&echo, within).await, Ok(HowEnded::Unreachable));
+    assert_eq!(here.system.graceful_drain(&echo, within).await, Ok(HowEnded::Unreachable));
+    drop(there);
+    for limits in [[FULL, 100], [100, FULL]] {
+        let network = Network::new(66);
+        let full = Full::new(&network, limits).await;
+        let (system, stopped) = (full.here.system.clone(), full.stopped.clone());
+        let waits = tokio::spawn(async move { system.ended(&stopped).await });
+        settle().await;
+        network.kill("there:1");
+        assert_eq!(soon(waits).await.unwrap(), HowEnded::Unreachable, "limits {limits:?}");
+        drop(full);
+    }
+}
+
 /// Each refusal is answered, so a node with many watches to refuse can go on for as long as it lives.
 #[tokio::test(start_paused = true)]
 async fn rem_58_refused_watches_that_are_tried_again_and_again_do_not_end_the_association() {
@@ -491,4 +520,23 @@ async fn rem_64_when_the_waiting_system_ends_the_end_of_another_systems_actor_is
     echo.actor_ref().stop();
     assert_eq!(soon(waits).await.unwrap(), HowEnded::Graceful);
     assert_eq!(one.graceful_stop(&echo, within).await, Ok(HowEnded::AlreadyGone));
+}
+
+/// They run after the last actor, and the system has ended only after them.
+#[tokio::test(start_paused = true)]
+async fn rem_64_a_callback_at_the_end_of_its_system_does_not_wait_for_ever_for_the_end_of_an_actor() {
+    let (here, there) = two(&Network::new(64)).await;
+    let far = there.echo("far", &here).await;
+    let own = here.system.spawn("own", Echo::default).unwrap();
+    let (tell, mut told) = unbounded_channel();
+    let system = here.system.clone();
+    let callback = async move {
+        tell.send(system.ended(&own).await).unwrap();
+        tell.send(system.graceful_stop(&own, Duration::from_secs(1)).await.unwrap()).unwrap();
+        tell.send(system.ended(&far).await).unwrap();
+    };
+    here.system.on_termination(callback).unwrap();
+    soon(here.system.terminate()).await;
+    assert_eq!(drain(&mut told), [HowEnded::AlreadyGone, HowEnded::AlreadyGone, HowEnded::Unreachable]);
+    drop(there);
 }

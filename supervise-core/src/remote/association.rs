@@ -318,9 +318,9 @@ impl Association {
                 }
                 match &mut self.state {
                     State::Up(up) if up.mine == to && up.yours == from => {
-                        if let Err(why) = up.arrives(&self.settings, now, sequence, acknowledged, frames, effects)
-                        {
-                            self.end(now, why, effects);
+                        match up.arrives(&self.settings, now, sequence, acknowledged, frames, effects) {
+                            Ok(()) => self.flush(now, effects),
+                            Err(why) => self.end(now, why, effects),
                         }
                     }
                     _ => effects.push(Effect::Transmit(Packet::Goodbye { to: from, from: to })),

@@ -71,9 +71,13 @@ fn watch_from_outside(subject: &AnyActorRef) -> impl Future<Output = HowEnded> +
     });
     // If the system ends, its actors end with it. Those of other nodes may live on.
     let with_system = if subject.is_local() { HowEnded::AlreadyGone } else { HowEnded::Unreachable };
+    // A callback of the system that waits for more would wait for itself.
+    let may_live = subject.is_local() && !subject.has_ended();
     async move {
         let Ok(_watch) = watcher else {
-            let _how = system.when_terminated().await;
+            if may_live {
+                let _how = system.when_terminated().await;
+            }
             return with_system;
         };
         told.await.unwrap_or(with_system)

@@ -174,7 +174,9 @@ impl AnyActorRef {
 
     pub(crate) fn answer_for_the_dead(&self, message: System) {
         if let System::Watch(watcher) = message {
-            let how = HowEnded::AlreadyGone;
+            // Nobody here knows whether an actor that cannot be reached has ended.
+            let is_known = !matches!(self.core().end_reason(), EndReason::Unreachable);
+            let how = if is_known { HowEnded::AlreadyGone } else { HowEnded::Unreachable };
             watcher.send_system(System::Ended { subject: self.clone(), child: None, how });
         } else {
             drop_contained(message);

@@ -221,7 +221,7 @@ impl Up {
         }
     }
 
-    /// A packet of this association.
+    /// A packet of this association. What the window allows now is not sent yet.
     pub(super) fn arrives(
         &mut self,
         settings: &Settings,
@@ -266,7 +266,6 @@ impl Up {
         if bytes > 0 {
             effects.push(Effect::Deliver { mine: self.mine, frames, bytes });
         }
-        self.flush(settings, now, effects);
         Ok(())
     }
 

@@ -1,6 +1,7 @@
 //! Finding an actor by its path.
 
 use std::pin::Pin;
+use std::time::Duration;
 
 use super::super::codec::{Pending, answered};
 use super::super::remote_actor::RemoteActor;
@@ -8,6 +9,9 @@ use super::super::wire::{Find, FindAnswer, WireRef, bytes};
 use super::{Node, NodeCore};
 use crate::actor::{RefOf, ReplyTo};
 use crate::base::{ActorPath, InvalidPath};
+
+/// How long a search waits that is beyond the limit of asks, before it tries again.
+const AGAIN: Duration = Duration::from_millis(50);
 
 /// Why no actor was found on another node.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
@@ -34,7 +38,7 @@ pub enum FindError {
     /// The node does not serve actors of this type.
     #[error("the node does not serve `{0}`")]
     NotServed(String),
-    /// The node did not answer in time.
+    /// The node did not answer in time, or as many asks as the [`limit`](super::NodeBuilder::limit) allows were under way to it.
     #[error("the node did not answer in time")]
     Timeout,
 }
@@ -71,15 +75,14 @@ impl Node {
         let answer = async {
             loop {
                 let mut news = self.0.news.subscribe();
+                let mut is_refused = false;
                 if let Some(link) = self.0.link_of(&peer)
                     && let Some((mine, _)) = link.numbers()
                 {
                     let (reply, answer) = ReplyTo::<FindAnswer>::asked();
-                    if let Some(slot) = reply.erase()
-                        && link
-                            .ask(mine, 0, bytes(&find).into(), Pending::new(slot, answered::<FindAnswer>))
-                            .is_ok()
-                    {
+                    let asked = reply.erase().map(|slot| Pending::new(slot, answered::<FindAnswer>));
+                    is_refused = asked.is_some_and(|asked| link.ask(mine, 0, bytes(&find).into(), asked).is_err());
+                    if !is_refused {
                         link.flush();
                         // A verdict came in between. The next association may begin in time.
                         if let Ok(found) = answer.await {
@@ -87,7 +90,13 @@ impl Node {
                         }
                     }
                 }
-                let _closed = news.changed().await;
+                let changed = news.changed();
+                if is_refused {
+                    // There may be room for one more ask soon, which is no news.
+                    let _early = tokio::time::timeout(AGAIN, changed).await;
+                } else {
+                    let _closed = changed.await;
+                }
             }
         };
         match tokio::time::timeout(limit, answer).await {

@@ -346,6 +346,27 @@ async fn a_flood_of_noise_does_not_hold_up_heartbeats() {
     assert_eq!(node.peers().len(), 1);
 }
 
+/// Each refusal is answered, even one of a watch that nobody here has.
+#[tokio::test(start_paused = true)]
+async fn a_peer_that_refuses_watches_for_ever_and_takes_no_answer_is_given_up() {
+    let small = |builder: NodeBuilder| builder.limit(3).window(4096).max_message(4096).backlog(0);
+    let (system, node, mut puppet) = Puppet::new(small).await;
+    let mut events = system.events().subscribe();
+    let (link, _) = puppet.linked(&node).await;
+    let mut most = 0;
+    for round in 0..200 {
+        let refused = (0..100).map(|watcher| Frame::NotWatched { subject: round, watcher });
+        puppet.frames(refused.collect());
+        settle().await;
+        most = most.max(link.kept());
+        if node.peers().is_empty() {
+            break;
+        }
+    }
+    assert!(most <= 3_000, "{most} answers wait");
+    assert_eq!(verdicts(&mut events), ["broke"]);
+}
+
 #[tokio::test(start_paused = true)]
 async fn rem_43_a_peer_of_another_version_is_refused_with_the_reason_and_hears_at_most_one_greeting_a_second() {
     let (system, node, mut puppet) = Puppet::new(|builder| builder).await;

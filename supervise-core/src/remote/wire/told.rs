@@ -52,6 +52,9 @@ impl Telling {
     /// How many bytes the length and the number of most messages take together.
     const USUAL: usize = 2;
 
+    /// How many they take at most.
+    const LONGEST: usize = 20;
+
     /// The largest buffer that is kept, in bytes.
     const BUFFER: usize = 1024;
 
@@ -88,10 +91,12 @@ impl Telling {
             self.out.body[self.last] = length;
             self.out.body[self.last + 1] = handler;
         } else {
-            let (mut head, mut of_handler) = (Vec::new(), Vec::new());
-            number(&mut of_handler, handler);
-            number(&mut head, (of_handler.len() + self.length()) as u64);
-            self.out.body.splice(self.last..self.last + Self::USUAL, [head, of_handler].concat());
+            let mut head = Vec::with_capacity(Self::LONGEST);
+            number(&mut head, handler);
+            let of_handler = head.len();
+            number(&mut head, (of_handler + self.length()) as u64);
+            head.rotate_left(of_handler);
+            self.out.body.splice(self.last..self.last + Self::USUAL, head);
         }
         self.count += 1;
         Frame::HEAD + (self.out.body.len() - self.last) as u64
@@ -115,6 +120,9 @@ impl Telling {
     /// The message is not sent.
     pub(in crate::remote) fn abandon(&mut self) {
         self.out.body.truncate(self.last);
+        if self.is_empty() {
+            self.clear();
+        }
     }
 
     /// The frame of the messages that are told.
@@ -168,6 +176,30 @@ mod tests {
             read.eq(messages().collect::<Vec<_>>().iter().map(|(handler, arguments)| (*handler, &arguments[..])))
         );
         assert!(telling.is_empty() && telling.out.body.capacity() <= Telling::BUFFER, "nothing is kept");
+    }
+
+    #[test]
+    fn the_buffer_of_a_long_message_that_is_asked_or_not_sent_is_not_kept() {
+        let mut telling = Telling::default();
+        let mut kept = |end: fn(&mut Telling)| {
+            telling.begin().body.extend([7; 10_000]);
+            end(&mut telling);
+            telling.out.body.capacity()
+        };
+        assert!(kept(|telling| drop(telling.ask(3))) <= Telling::BUFFER, "it is asked");
+        assert!(kept(Telling::abandon) <= Telling::BUFFER, "it is not sent");
+    }
+
+    #[test]
+    fn a_message_with_longer_numbers_takes_memory_once() {
+        let mut telling = Telling::default();
+        telling.begin().body.reserve(1000);
+        telling.abandon();
+        let memory = allocation_counter::measure(|| {
+            telling.begin().body.extend([7; 200]);
+            telling.tell(300);
+        });
+        assert_eq!(memory.count_total, 1, "{memory:?}");
     }
 
     #[test]
