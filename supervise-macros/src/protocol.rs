@@ -22,8 +22,8 @@ fn not_a_trait(item: &TokenStream) -> Option<syn::Error> {
         return None;
     }
     let message = "a protocol is a trait, which lists messages that several actors take: for such a list, write `#[protocol] #[async_trait] trait \
-                   Storage { async fn get(&self, key: String) -> Result<u8, AskError>; }`; if this is an actor, or a type of another use, \
-                   remove `#[protocol]` (an actor takes the messages of a protocol by `#[actor(implements(Storage))]` on its impl block)";
+                   Storage { async fn get(&self, key: String) -> Result<u8, AskError>; }`\n\
+                   or, if this is an actor, or a type of another use, remove `#[protocol]` (an actor takes the messages of a protocol by `#[actor(implements(Storage))]` on its impl block)";
     Some(syn::Error::new_spanned(item, message))
 }
 

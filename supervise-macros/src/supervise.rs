@@ -41,8 +41,8 @@ pub(crate) fn attribute(arguments: &TokenStream, item: &TokenStream) -> TokenStr
     }
     if !declared.attrs.iter().any(|attribute| crate::declaration::is(attribute, "actor")) {
         let message = format!(
-            "`#[supervise(..)]` says what an actor does about its failed children, and `{0}` is not an actor: write `#[actor]` above this attribute, and \
-             `#[actor] impl {0} {{}}` below the type; if `{0}` is only a table that several actors use, make it a unit struct, `struct {0};`",
+            "`{0}` is not an actor: write `#[actor]` above `#[supervise(..)]`, and `#[actor] impl {0} {{}}` below the type\n\
+             or, for a table that several actors share, make it a unit struct: `struct {0};`",
             declared.ident
         );
         return beside(item, syn::Error::new_spanned(&declared.ident, message));
@@ -85,7 +85,8 @@ fn own_table(arguments: TokenStream, item: &DeriveInput) -> TokenStream {
         };
         let message = format!(
             "a table that actors share has no `self`: write one value for all of them, such as `{setting} = {value}`, or write \
-             `#[supervise(..)]` under the `#[actor]` of each of them; if `{}` is an actor itself, write `#[actor]` above this attribute",
+             `#[supervise(..)]` under the `#[actor]` of each of them\n\
+             or, if `{}` is an actor itself, write `#[actor]` above this attribute",
             item.ident
         );
         errors.at_span(this, message);

@@ -86,8 +86,8 @@ pub use supervise_core::{remote, sharded};
 // rustc leaves hidden traits out of its messages.
 #[doc(hidden)]
 pub use supervise_core::{
-    AllHandlersStandInOneImplBlock, DecidesPool, DecidesUnasked, DeclarationDecidedBy, EachDecidedBy,
-    EscalatedErrorDecidedBy, FactoryErrorDecidedBy, FailsByItself, Failures, HasARuleFor,
+    AllHandlersStandInOneImplBlock, DecidesFailedStartOf, DecidesPool, DecidesUnasked, DeclarationDecidedBy,
+    EachDecidedBy, EscalatedErrorDecidedBy, FactoryErrorDecidedBy, FailsByItself, Failures, HasARuleFor,
     HasOneRuleAndNoSecondFor, HasOneSpellingForTheTypeInAllRules,
     HasOneSpellingForTheTypeInAllRulesAndItsVariantsFirst, NoHandlerFails, ReportAt, ReportedAt, Ruled,
     migration_hints, missing_rule,

@@ -159,12 +159,14 @@ pub trait Supervisor: Sized + 'static {
     message = "`{Self}` is not an actor yet: it has no `#[actor] impl` block",
     label = "no messages are declared for `{Self}`",
     note = "write `#[actor] impl {Self} {{}}`, and in it a method with `#[handler]` for each message",
-    note = "if there is a block: an attribute above `#[actor]` may have removed it; handlers are `async` without `#[async_trait]`"
+    note = "an `#[actor] impl` of a trait does not count, nor does a block that an attribute above `#[actor]` has removed, such as `#[async_trait]` (handlers do not need it)"
 )]
-pub trait Actor: Supervisor + Send // and each field: `Arc` for `Rc`, `Arc<dyn T + Send + Sync>` for `Arc<dyn T>`
+pub trait Actor: Supervisor
+    // the fields of an actor must be `Send`: use `Arc` for `Rc`, `Arc<dyn T + Send + Sync>` for `Arc<dyn T>`
+    + Send
 {
     /// The type of the actor's messages.
-    type Message: Send + 'static;
+    type Message: Send + 'static; // the arguments of a handler must be `Send`: use `Arc` for `Rc`
 
     /// For an impl that is written as with another crate: rustc quotes this line.
     #[doc(hidden)]
@@ -443,8 +445,8 @@ pub trait Durable: Supervisor {}
 #[diagnostic::on_unimplemented(
     message = "a factory must return an actor or a `Result` of one, not `{Self}`",
     label = "this factory's value is not an actor",
+    note = "if it is `async`: a factory does not wait, so remove `async`; give the actor a field such as `connection: Option<Connection>`, begin with `None`, and fill it in its `#[pre_start] async fn begin(&mut self) -> Result<(), E>`; the parent's table decides the error `E`",
     note = "if it is a struct or an enum: write `#[actor]` above the type, and above its `impl` block (an empty block will do)",
-    note = "if it is `async`: a factory does not wait, so remove `async`, keep what takes time in a field of the actor, such as an `Option`, and fill it in the actor's `#[pre_start] async fn begin(&mut self) -> Result<(), E>`",
     note = "if it is the `..Props` of a pattern, such as a pool: remove the `||`, and write `spawn_with(name, Pool::round_robin(4, || Worker).props())` for `spawn(name, || Pool::round_robin(4, || Worker))`; a field names the pattern in its type, `#[child(|_| Pool::round_robin(4, || Worker).props())] workers: Child<Pool<Worker>>`",
     note = "if it is another value: return an actor, such as `|| Worker::new()`"
 )]

@@ -62,8 +62,8 @@ pub use self::factory::Factory;
 pub(crate) use self::guardian::Guardian;
 pub use self::parent_check::{
     AllHandlersStandInOneImplBlock, DecidedBy, Decides, DecidesAll, DecidesAllFrom, DecidesFailedStartFrom,
-    DecidesPermanentEndFrom, DecidesPool, DecidesUnasked, DeclarationDecidedBy, EachDecidedBy,
-    EscalatedErrorDecidedBy, EscalationsDecidedBy, FactoryErrorDecidedBy, FailsByItself, Failures,
+    DecidesFailedStartOf, DecidesPermanentEndFrom, DecidesPool, DecidesUnasked, DeclarationDecidedBy,
+    EachDecidedBy, EscalatedErrorDecidedBy, EscalationsDecidedBy, FactoryErrorDecidedBy, FailsByItself, Failures,
     HandlersOfOneImplBlockDecidedBy, InitializationFailed, NeverRestarts, NoHandlerFails, SupervisedBy,
     WatchableBy, Watches, WatchesAny,
 };

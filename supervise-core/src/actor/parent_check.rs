@@ -32,6 +32,18 @@ pub trait DecidesUnasked<E: ?Sized> {}
 #[diagnostic::do_not_recommend]
 impl<P: Decides<E>, E: ?Sized> DecidesUnasked<E> for P {}
 
+/// [`Decides`], for the failed start of `A`, which has declared children. A trait of its own, so that its message says why `A` can fail
+/// to start.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no supervision rule for the failure `InitializationFailed` of `{A}`",
+    label = "`{A}` fails to start when one of its `#[child(..)]` fields cannot start, and `{Self}` does not say what happens then",
+    note = "add a rule: `#[supervise(.., on(InitializationFailed) = Restart)]` on `{Self}` (or `Resume`, `Stop`, `Escalate`)"
+)]
+pub trait DecidesFailedStartOf<A> {}
+
+#[diagnostic::do_not_recommend]
+impl<A, P: Decides<InitializationFailed>> DecidesFailedStartOf<A> for P {}
+
 /// [`Decides`], for the failure `E` of a pool. It is a trait of its own, so that rustc's message says where the
 /// failure comes from.
 #[diagnostic::on_unimplemented(
@@ -207,7 +219,8 @@ pub trait NeverRestarts {}
 #[diagnostic::on_unimplemented(
     message = "`{Self}` watches `{A}` but has no `#[watch]` handler for it",
     label = "the end of a `{A}` would go unhandled",
-    note = "add `#[watch] fn gone(&mut self, gone: Terminated<{A}>) {{ .. }}` to `#[actor] impl {Self}`, or call `ctx.death_pact(&r)`, in a method with the parameter `ctx: &mut Context<Self>`, to fail together with it"
+    note = "add `#[watch] fn gone(&mut self, gone: Terminated<{A}>) {{ .. }}` to `#[actor] impl {Self}`",
+    note = "or replace `ctx.watch(..)` by `ctx.death_pact(..)`, so that `{Self}` fails when the `{A}` ends"
 )]
 pub trait Watches<A> {}
 

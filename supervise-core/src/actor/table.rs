@@ -52,7 +52,7 @@ pub trait SupervisionTable: 'static {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no supervision rule for the failure `{E}`",
     label = "this child can fail with `{E}`, and `{Self}` does not say what happens then",
-    note = "a rule sees the error that a handler returns, not an error inside it: to have the rule `on(MyError) = ..` decide, let the handler return `Result<_, MyError>`",
+    note = "a rule such as `on(MyError)` does not match `{E}`, even if it contains a `MyError`: for that rule, return `Result<_, MyError>` from the handler",
     note = "or add `on({E}) = Restart` (or `Resume`, `Stop`, `Escalate`) to `#[supervise(..)]` on `{Self}`; a rule before that one, such as `on({E} if |error| error.is::<MyError>()) = Resume`, decides by the error inside"
 )]
 pub trait HasARuleFor<E> {}
@@ -128,7 +128,7 @@ pub enum Unchecked {}
     message = "`{Self}` has no `on(_)` rule, but this child may escalate any failure to it",
     label = "the strategy or the decider of this child is chosen at run time, so the compiler does not know what it escalates",
     note = "add `on(_) = Stop` (or `Restart`, `Resume`, `Escalate`) to `#[supervise(..)]` on `{Self}`",
-    note = "or choose a table that the compiler knows: write `#[supervise(..)] struct Workers;`, and `.supervised_by::<Workers>()` in place of the settings"
+    note = "or write the rules at compile time: `#[supervise(..)] struct Workers;`, and replace `.supervision_unchecked(..)` (of a pool: `.strategy(..)`, `.decider_unchecked(..)`) by `.supervised_by::<Workers>()`"
 )]
 pub trait DecidesUnchecked {}
 

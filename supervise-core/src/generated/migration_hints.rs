@@ -23,8 +23,9 @@ macro_rules! hints {
 hints! {
     TakesMessages:
         "`{Self}` takes no message values: it has a method for each handler",
-        "call the method that is named after the handler",
-        "import and build no message: for `#[handler] fn greet(&mut self, name: String)` write `r.greet(name).await?` to ask, `r.greet(name).tell()?` to send";
+        "call the handler as a method",
+        "you need no message type, so import none: for `#[handler] fn greet(&mut self, name: String)` write `r.greet(name).await` to ask, or `r.greet(name).tell()` to send",
+        "`.await` waits for the reply, as `ask`, `call` and actix's `send` do; `.tell()` does not wait, as `cast` and `do_send` do not";
     StopsByItself:
         "`{Self}` has a method for each message, and the other methods of refs are those of `actor_ref()`",
         "call `.actor_ref()` first",

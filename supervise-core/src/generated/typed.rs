@@ -7,47 +7,47 @@
 use std::time::Duration;
 
 /// The setting `max_retries`.
-pub const fn max_retries(value: u32) -> u32 { // write `10`, or give the constant or the field the type `u32`
+pub const fn max_retries(value: u32) -> u32 { // write `10`, or declare it as `const RETRIES: u32 = 10`
     value
 }
 
 /// The setting `within`.
-pub const fn within(value: Duration) -> Duration { // write `Duration::from_secs(60)` or `"60s"`, or give the constant or the field the type `Duration`
+pub const fn within(value: Duration) -> Duration { // write `"60s"`, or declare `const TIME: Duration = Duration::from_secs(60)`
     value
 }
 
 /// The setting `window`.
-pub const fn window(value: Duration) -> Duration { // write `Duration::from_secs(60)` or `"60s"`, or give the constant or the field the type `Duration`
+pub const fn window(value: Duration) -> Duration { // write `"60s"`, or declare `const TIME: Duration = Duration::from_secs(60)`
     value
 }
 
 /// The setting `min`.
-pub const fn min(value: Duration) -> Duration { // write `Duration::from_secs(60)` or `"60s"`, or give the constant or the field the type `Duration`
+pub const fn min(value: Duration) -> Duration { // write `"60s"`, or declare `const TIME: Duration = Duration::from_secs(60)`
     value
 }
 
 /// The setting `max`.
-pub const fn max(value: Duration) -> Duration { // write `Duration::from_secs(60)` or `"60s"`, or give the constant or the field the type `Duration`
+pub const fn max(value: Duration) -> Duration { // write `"60s"`, or declare `const TIME: Duration = Duration::from_secs(60)`
     value
 }
 
 /// The setting `initial`.
-pub const fn initial(value: Duration) -> Duration { // write `Duration::from_secs(60)` or `"60s"`, or give the constant or the field the type `Duration`
+pub const fn initial(value: Duration) -> Duration { // write `"60s"`, or declare `const TIME: Duration = Duration::from_secs(60)`
     value
 }
 
 /// The setting `reset_after`.
-pub const fn reset_after(value: Duration) -> Duration { // write `Duration::from_secs(60)` or `"60s"`, or give the constant or the field the type `Duration`
+pub const fn reset_after(value: Duration) -> Duration { // write `"60s"`, or declare `const TIME: Duration = Duration::from_secs(60)`
     value
 }
 
 /// The setting `give_up_after`.
-pub const fn give_up_after(value: Duration) -> Duration { // write `Duration::from_secs(60)` or `"60s"`, or give the constant or the field the type `Duration`
+pub const fn give_up_after(value: Duration) -> Duration { // write `"60s"`, or declare `const TIME: Duration = Duration::from_secs(60)`
     value
 }
 
 /// The setting `idle`.
-pub const fn idle(value: Duration) -> Duration { // write `Duration::from_secs(60)` or `"60s"`, or give the constant or the field the type `Duration`
+pub const fn idle(value: Duration) -> Duration { // write `"60s"`, or declare `const TIME: Duration = Duration::from_secs(60)`
     value
 }
 

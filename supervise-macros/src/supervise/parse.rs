@@ -53,8 +53,9 @@ pub(crate) fn table(tokens: TokenStream, item: &DeriveInput, errors: &mut Errors
     }
     let decides = !table.rules.is_empty() || table.decider.given().is_some() || table.shared.given().is_some();
     if !decides && errors.count() == before {
-        let message = "this table has no rules, so it does not say what happens when a child fails: add them, such as `on(std::io::Error) = \
-                       Restart`, or add `on(_) = Default`, which restarts a failed child as an actor without `#[supervise]` does";
+        let message = "this table has no rules, so it does not say what happens when a child fails: add a rule for each failure type of your \
+                       children, such as `on(std::io::Error) = Restart`, or add `on(_) = Default`, which restarts a failed child as an actor \
+                       without `#[supervise]` does";
         errors.at_span(at, message);
     }
     table.has_mistakes = errors.count() > before;
@@ -197,7 +198,7 @@ fn stray(setting: &Setting, scope: Option<Scope>) -> syn::Error {
             Some((theirs, ours)) => syn::Error::new(
                 setting.span(),
                 format!(
-                    "unknown {} `{name}`: did you mean `{close}`, or `{ours}`, which Erlang calls `{theirs}`?",
+                    "unknown {} `{name}`: did you mean `{close}` or `{ours}` (Erlang's `{theirs}`)?",
                     Part::KIND
                 ),
             ),

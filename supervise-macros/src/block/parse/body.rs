@@ -266,8 +266,8 @@ impl Calls<'_> {
         if let Some(this) = self_in_async(&arguments.stream()) {
             let message = format!(
                 "a task outlives the handler and cannot use `self`: clone what it reads into variables before, and write \
-                 `{}.pipe(async move {{ .. }}, |me, value| me.store(value))` in place of `tokio::spawn(..)`{}; the output of the future goes \
-                 to `#[handler] fn store(&mut self, value: T)`, which changes `self`",
+                 `{}.pipe(async move {{ .. }}, |me, value| me.store(value))` in place of `tokio::spawn(..)`{}\n\
+                 the output of the future goes to `#[handler] fn store(&mut self, value: T)`, which changes `self`",
                 self.context.unwrap_or("ctx"),
                 self.parameter
             );

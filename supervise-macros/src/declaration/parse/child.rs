@@ -83,8 +83,8 @@ fn check_given(fields: &mut Fields, mend: &dyn Fn(usize, &Field) -> String, erro
         }
         if !declared && actor_of(&field.ty).is_some() {
             let message = format!(
-                "nothing fills in this child: {}, or write `#[child(given)]` if the constructor gets it from another \
-                 actor's field",
+                "nothing fills in this child: {}\n\
+                 or, if the constructor gets it from another actor's field, write `#[child(given)]` above the field",
                 mend(at, field)
             );
             errors.at(&field.ty, message);
@@ -230,9 +230,10 @@ fn spawn(variant: &Ident, at: usize, others: bool, field: &Field) -> String {
         None => ("child".to_owned(), format!("{variant}({}child{rest})", "_, ".repeat(at))),
     };
     format!(
-        "only the fields of a struct can be children: make this field `Option<{}>`, which begins as `None`, and fill it when the variant is \
-         `{variant}`, with `if let Self::{pattern} = self {{ *{name} = Some(ctx.{spawn}(\"{name}\", {makes})?); }}` in `#[pre_start] fn begin(&mut self, \
-         ctx: &mut Context<Self>) -> Result<(), SpawnError>`",
+        "only the fields of a struct can be children\n\
+         make this field `Option<{}>`, which begins as `None`\n\
+         fill it in `#[pre_start] fn begin(&mut self, ctx: &mut Context<Self>) -> Result<(), SpawnError>`, by `if let Self::{pattern} = self {{ \
+         *{name} = Some(ctx.{spawn}(\"{name}\", {makes})?); }}`",
         written(&actor)
     )
 }
@@ -338,7 +339,8 @@ fn refuse_type(field: &Ident, ty: &Type, attribute: &Attribute, errors: &mut Err
         let make = factory_of(attribute).unwrap_or_else(|| format!("{meant}::new()"));
         format!(
             "a field that holds many children has the type `Children<..>`: for children by {by}, write `#[child(|_| |_: &{key}| {make})] {field}: Children<{key}, {meant}>`, \
-             which begins as `Children::default()`; `self.{field}.get_or_spawn({by})?` gives the `{meant}Ref` of one child and makes the child if \
+             which begins as `Children::default()`\n\
+             `self.{field}.get_or_spawn({by})?` gives the `{meant}Ref` of one child and makes the child if \
              there is none, and `self.{field}.len()` counts them"
         )
     } else {

@@ -149,7 +149,7 @@ pub(crate) fn declaration(
         require(&mut upwards, quote!(#parent: #krate::DecidesUnasked<#krate::StashOverflow>));
     }
     if has_children {
-        require(&mut upwards, quote!(#parent: #krate::DecidesUnasked<#krate::InitializationFailed>));
+        require(&mut upwards, quote!(#parent: #krate::DecidesFailedStartOf<#actor>));
     }
     let of = quote_spanned!(Span::mixed_site()=> #krate::DeclarationDecidedBy<#parent>);
     derivation(&upwards, of, actor, TokenStream::new())

@@ -75,9 +75,9 @@ impl<'a> Earlier<'a> {
         let Some(key) = pattern.key() else {
             if let Some(guard) = guard {
                 let message = format!(
-                    "`{text}` takes no guard, because a guard needs an error of one type: remove the guard if the rule is for every failure; for one \
-                     type, write `on(MyError if |error| ..) = Restart, on(_) = Stop`; to look at every failure, write \
-                     `decider = decide` in place of the rules, and `fn decide(failure: &Failure, child: &ChildInfo) -> \
+                    "`{text}` takes no guard, because a guard needs an error of one type: remove the guard if the rule is for every failure\n\
+                     or, for one type, write `on(MyError if |error| ..) = Restart, on(_) = Stop`\n\
+                     or, to look at every failure, write `decider = decide` in place of the rules, and `fn decide(failure: &Failure, child: &ChildInfo) -> \
                      Result<Directive, Failure>`"
                 );
                 errors.at_span(guard.span(), message);

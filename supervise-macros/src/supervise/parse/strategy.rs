@@ -148,8 +148,8 @@ fn exponential(setting: &Setting, errors: &mut Errors) -> syn::Result<Backoff> {
         Some(min) if *min > longest => min.saturating_mul(2),
         _ => longest,
     };
-    let longest = ("its longest delay", format!("max = \"{}\"", spoken(longest)));
-    let shortest = ("its first delay", format!("min = \"{}\"", spoken(shortest)));
+    let longest = ("`max` (its longest delay)", format!("max = \"{}\"", spoken(longest)));
+    let shortest = ("`min` (its first delay)", format!("min = \"{}\"", spoken(shortest)));
     let (min, max) = required(setting, (arguments.min.value, shortest), (arguments.max.value, longest), failed)?;
     if let (Some(min), Some(max), false) = (min.literal(), max.literal(), failed)
         && min > max
@@ -216,8 +216,11 @@ fn linear(setting: &Setting, errors: &mut Errors) -> syn::Result<Backoff> {
         }
     }
     let failed = errors.count() > before;
-    let window = ("the time after which a quiet child counts as new", "window = \"10s\"".to_owned());
-    let first = ("its first delay", "initial = \"100ms\"".to_owned());
+    let window = (
+        "`window` (after this long without a failure, the delay starts again at `initial`)",
+        "window = \"10s\"".to_owned(),
+    );
+    let first = ("`initial` (its first delay)", "initial = \"100ms\"".to_owned());
     let (window, initial) =
         required(setting, (arguments.window.value, window), (arguments.initial.value, first), failed)?;
     let renamed = (setting.name == RENAMED).then(|| setting.name.clone());
@@ -242,7 +245,7 @@ fn required(
             return Ok((first.unwrap_or_else(stand_in), second.unwrap_or_else(stand_in)));
         }
         (None, None) => {
-            (format!("needs {first_is}, and {second_is}"), Some(format!("{first_text}, {second_text}")), None)
+            (format!("needs {first_is} and {second_is}"), Some(format!("{first_text}, {second_text}")), None)
         }
         (None, Some(_)) => (format!("also needs {first_is}"), Some(first_text), None),
         (Some(_), None) => (format!("also needs {second_is}"), None, Some(second_text)),
