@@ -73,12 +73,48 @@ impl Kind {
         }
     }
 
-    /// Where the documentation says what to do about it. The address fits into a line of the text.
-    pub(super) fn advice(self) -> String {
+    /// What to do about it, as in the documentation.
+    pub(super) fn advice(self) -> &'static str {
+        match self {
+            Self::Deadlock => {
+                "Let one of them answer without waiting: reply later (`ReplyTo`), tell instead of ask, or give the ask a timeout."
+            }
+            Self::BlocksThread => {
+                "Look at the handler that the card names. Move blocking calls and long computations to `ctx.blocking` or `spawn_blocking`."
+            }
+            Self::Stuck => {
+                "Find out what the handler that the card names waits for: a lock, a socket, or an actor that the console cannot see, perhaps one under \"In one message for long\" below the cards. Give the call a timeout. A restart by hand drops the handler after the stop timeout."
+            }
+            Self::BranchDown => {
+                "Fix the cause that the card shows, then spawn the branch again or restart the program. If the limit was too tight, change `max_retries` and `within`."
+            }
+            Self::RestartLoop => {
+                "Fix the cause that the card shows. If a service is unavailable, use a backoff, so that the actor does not retry all the time. To have a delayed try at once, use `restart_now` by hand, or restart a backoff supervisor."
+            }
+            Self::ShortOfThreads => {
+                "Move blocking calls and long computations to `ctx.blocking` or `spawn_blocking`, or give the runtime more threads."
+            }
+            Self::FallingBehind => {
+                "Spread the work over a pool, make the handler faster, or bound the mailbox to slow the senders down."
+            }
+            Self::SlowStart | Self::SlowEnd => {
+                "Give the hook a timeout. If an actor ends slowly although it has a stop timeout, it blocks a thread."
+            }
+            Self::MessagesLost => {
+                "If the recipient has ended, find out who still uses its ref. If a backoff supervisor waits to replace its child, see its restart loop. If its mailbox is full, it falls behind."
+            }
+            Self::NearLimit => {
+                "This is a warning: look at the actor's last failures, and fix their cause before the limit is reached. The card counts down to the moment at which the count starts anew."
+            }
+        }
+    }
+
+    /// Where the documentation says more about it. The address fits into a line of the text.
+    pub(super) fn link(self) -> String {
         format!("https://docs.rs/supervise-actors/latest/supervise/docs/console/#{}", self.word())
     }
 
-    /// The name in the JSON, and the anchor of the advice.
+    /// The name in the JSON, and the anchor in the documentation.
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Deadlock => "deadlock",
@@ -405,11 +441,13 @@ mod tests {
         let kinds: HashSet<Kind> = Kind::OF_ACTORS.into_iter().chain(others).collect();
         assert_eq!(kinds.len(), Kind::NearLimit as usize + 1);
         for kind in kinds {
-            let advice = kind.advice();
-            assert!(advice.len() + 2 <= COLUMNS, "{advice}");
-            let anchor = advice.split_once('#').map(|(_, anchor)| format!("<a id=\"{anchor}\"></a>"));
-            let table = include_str!("../../docs/console.md");
-            assert!(anchor.is_some_and(|anchor| table.matches(&anchor).count() == 1), "{advice}");
+            let link = kind.link();
+            assert!(link.len() + 2 <= COLUMNS, "{link}");
+            let anchor = link.split_once('#').map(|(_, anchor)| format!("<a id=\"{anchor}\"></a>")).unwrap();
+            let mut lines = include_str!("../../docs/console.md").lines().filter(|line| line.contains(&anchor));
+            let (Some(line), None) = (lines.next(), lines.next()) else { panic!("one line has {anchor}") };
+            let advice = line.trim_end_matches(" |").rsplit(" | ").next().map(|advice| advice.replace('*', ""));
+            assert_eq!(advice.as_deref(), Some(kind.advice()), "{anchor}");
         }
     }
 }

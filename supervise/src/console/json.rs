@@ -3,7 +3,7 @@
 use std::fmt::{Display, Write};
 use std::time::UNIX_EPOCH;
 
-use super::cards::{Card, Moment, at_limit, used};
+use super::cards::{Card, Kind, Moment, at_limit, used};
 use super::collector::{Mention, View};
 use super::detail::{Detail, Policy, Waiting};
 use super::history::{Fall, Lane, Mark, SLOT};
@@ -167,6 +167,7 @@ pub(super) fn json(system: &str, view: &View, listing: &Listing) -> String {
     let end = out.room(CARDS);
     let left_out = out.list("cards", end, &view.cards, card);
     out.numbers("more_cards", view.more_cards + left_out);
+    advice(&mut out, &view.cards);
     let end = out.room(MENTIONED);
     out.list("mentioned", end, &view.mentioned, mention);
     timeline(&mut out, view);
@@ -233,11 +234,27 @@ fn fallen(out: &mut Writer, fall: &Fall) {
     out.close('}');
 }
 
+/// What to do, once for each kind of card.
+fn advice(out: &mut Writer, cards: &[Card]) {
+    let mut kinds: Vec<Kind> = cards.iter().map(|card| card.kind).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    out.key("advice");
+    out.open('{');
+    for kind in kinds {
+        out.key(kind.word());
+        out.open('{');
+        out.texts("says", kind.advice());
+        out.texts("link", kind.link());
+        out.close('}');
+    }
+    out.close('}');
+}
+
 fn card(out: &mut Writer, card: &Card) {
     out.open('{');
     out.texts("kind", card.kind.word());
     out.texts("title", card.title());
-    out.texts("advice", card.kind.advice());
     out.numbers("actors", card.actors);
     if card.at_least {
         out.numbers("at_least", true);

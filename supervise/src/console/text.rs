@@ -117,7 +117,7 @@ fn failures(out: &mut Lines, title: &str, view: &View, failures: &[(Time, Decisi
     }
 }
 
-/// Where to read what to do about these cards.
+/// What to do about these cards, and where to read more.
 fn advice<'a>(out: &mut Lines, cards: impl IntoIterator<Item = &'a Card>) {
     let mut kinds: Vec<Kind> = cards.into_iter().map(|card| card.kind).collect();
     kinds.dedup();
@@ -126,7 +126,8 @@ fn advice<'a>(out: &mut Lines, cards: impl IntoIterator<Item = &'a Card>) {
         out.fill("", "", "What to do:");
     }
     for kind in kinds {
-        out.fill("  ", "", &kind.advice());
+        out.fill("  ", "    ", &format!("{}: {}", kind.title(), kind.advice()));
+        out.fill("  ", "", &kind.link());
     }
 }
 

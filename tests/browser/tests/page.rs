@@ -461,7 +461,7 @@ async fn con_08_the_page_names_the_root_of_a_chain() {
         .await;
     browser.until_text("#detail .rules .hit", "io::Error → Restart(backoff(min = 1s, max = 30s").await;
     browser.until_text("#detail", "gateway → payments → /user").await;
-    browser.until_text("#advice", "What to do: Restart loop").await;
+    browser.until_text("#advice", "What to do: Restart loop. Fix the cause that the card shows.").await;
     // The list of actors that ended, with their reasons.
     browser.run("document.querySelector('[data-tab=ended]').click()").await;
     browser.until_text("#ends", "stopped at its limit").await;
