@@ -24,8 +24,8 @@ async fn a_message_above_the_limit_of_the_receiver_is_a_dead_letter_there() {
     assert!(matches!(soon(echo.bytes(vec![1; 1000])).await, Err(AskError::Undeliverable)));
     echo.bytes(vec![1; 1000]).tell().unwrap();
     assert_eq!(soon(echo.bytes(vec![1; 100])).await.unwrap(), 100);
-    let letters: Vec<_> = there.dead_letters().iter().map(|letter| letter.reason).collect();
-    assert_eq!(letters, [DeadLetterReason::TooLarge; 2]);
+    let letters: Vec<_> = there.dead_letters().iter().map(|letter| (letter.message, letter.reason)).collect();
+    assert_eq!(letters, [("Bytes", DeadLetterReason::TooLarge); 2]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -9,7 +9,7 @@ use super::association::{Effect, Frame, Input, Number};
 use super::codec::{Arguments, Asked, ok, read, scope};
 use super::holding::{Held, Holding};
 use super::link::{Link, Over, Work};
-use super::remote_actor::{Delivered, Inlet, RemoteType};
+use super::remote_actor::{Delivered, Inlet, RemoteType, lose};
 use super::wire::{Find, Note, Signal, Told, WireEnd, WireRef, take_number};
 use crate::actor::{AnyActorRef, AskError, EndReason, System};
 use crate::base::is_shallow;
@@ -124,8 +124,12 @@ impl Peer<'_> {
         let (link, mine, bytes) = (self.link, self.mine, frame.size());
         match frame {
             &Frame::Tell { to, ref body, .. } => {
+                let mut has_ended = false;
                 for (message, bytes) in Told::new(body) {
-                    self.message((to, bytes), message, None, contracts);
+                    has_ended |= self.message((to, bytes), message, None, contracts);
+                }
+                if has_ended {
+                    link.says_gone(mine, to);
                 }
             }
             &Frame::Ask { to, ask, ref body } => {
@@ -133,7 +137,10 @@ impl Peer<'_> {
                 if to == 0 {
                     self.find(body, &asked);
                 } else {
-                    self.message((to, bytes), body, Some(asked), contracts);
+                    let has_ended = self.message((to, bytes), body, Some(asked), contracts);
+                    if has_ended {
+                        link.says_gone(mine, to);
+                    }
                 }
             }
             &Frame::Answer { ask, ref body } => {
@@ -167,33 +174,46 @@ impl Peer<'_> {
         }
     }
 
-    fn message(&mut self, (to, bytes): (u64, u64), body: &[u8], asked: Option<Asked>, contracts: &Contracts) {
+    /// Returns whether the actor has ended.
+    fn message(
+        &mut self,
+        (to, bytes): (u64, u64),
+        body: &[u8],
+        asked: Option<Asked>,
+        contracts: &Contracts,
+    ) -> bool {
         if self.reached.as_ref().is_none_or(|known| known.uid != to) {
             self.reached = self.link.node().reached(to).map(|(actor, kind)| Reached::new(to, actor, kind));
         }
         let Some(reached) = &mut self.reached else {
             self.too_late(to, body, asked, contracts);
-            return self.link.says_gone(self.mine, to);
+            return true;
         };
-        let body = take_number(body);
-        if body.is_some_and(|(_, arguments)| arguments.len() > self.link.max_message()) {
-            return lost(&reached.actor, DeadLetterReason::TooLarge, asked);
-        }
-        let Some((number, rest)) = body else {
-            return lost(&reached.actor, DeadLetterReason::UnknownMessage, asked);
+        let Some((number, rest)) = take_number(body) else {
+            unknown(&reached.actor, asked);
+            return false;
         };
         let Some((inlet, contract)) = reached.inlet(number, contracts) else {
-            return lost(&reached.actor, DeadLetterReason::UnknownMessage, asked);
+            unknown(&reached.actor, asked);
+            return false;
         };
+        if rest.len() > self.link.max_message() {
+            inlet.lose(&contract.handler, DeadLetterReason::TooLarge, asked);
+            return false;
+        }
         if !is_shallow(rest) {
-            return lost(&reached.actor, DeadLetterReason::Undecodable, asked);
+            inlet.lose(&contract.handler, DeadLetterReason::Undecodable, asked);
+            return false;
         }
         let arguments = Arguments::new(&contract.arguments, rest, asked);
         let must_wait = self.holding.waits(to);
         match inlet.deliver(&contract.handler, arguments, must_wait) {
-            Delivered::Taken => {}
-            Delivered::Gone => self.link.says_gone(self.mine, to),
-            Delivered::Full(held) => self.holding.hold(self.link, self.mine, to, (Held::Message(held), bytes)),
+            Delivered::Taken => false,
+            Delivered::Gone => true,
+            Delivered::Full(held) => {
+                self.holding.hold(self.link, self.mine, to, (Held::Message(held), bytes));
+                false
+            }
         }
     }
 
@@ -290,13 +310,9 @@ impl Peer<'_> {
     }
 }
 
-/// A message from the peer does not reach a handler.
-fn lost(actor: &AnyActorRef, why: DeadLetterReason, asked: Option<Asked>) {
-    let is_asked = asked.is_some();
-    if let Some(asked) = asked {
-        asked.fail(&AskError::Undeliverable);
-    }
-    actor.core().lost(Lost::new("unknown", why, is_asked));
+/// A message for a handler that the actor does not have.
+fn unknown(actor: &AnyActorRef, asked: Option<Asked>) {
+    lose(actor, "unknown", DeadLetterReason::UnknownMessage, asked);
 }
 
 fn proxy_of(link: &Link, mine: Number, actor: u64) -> AnyActorRef {

@@ -2,12 +2,12 @@
 
 use std::any::type_name;
 
-use super::codec::{Arguments, Outgoing, RemoteHandler, Undecodable, Unsendable};
+use super::codec::{Arguments, Asked, Outgoing, RemoteHandler, Undecodable, Unsendable};
 use super::holding::HeldMessage;
 use super::link::Link;
 use crate::actor::{Actor, ActorRef, AnyActorRef, AskError, SendError, SendErrorReason, Supervisor, drop_because};
 use crate::base::contained;
-use crate::observe::DeadLetterReason;
+use crate::observe::{DeadLetterReason, Lost};
 
 /// An actor whose refs reach it from other nodes. `#[actor(remote)]` on the impl block implements it.
 #[diagnostic::on_unimplemented(
@@ -56,6 +56,9 @@ pub(super) trait Inlet {
     /// Reads a message for the handler of this name, and hands it to the actor. Gives the message back if the mailbox is full or others
     /// wait before it.
     fn deliver(&self, handler: &str, arguments: Arguments<'_>, must_wait: bool) -> Delivered;
+
+    /// A message for the handler of this name does not reach the actor.
+    fn lose(&self, handler: &str, why: DeadLetterReason, asked: Option<Asked>);
 }
 
 /// What became of a message of another node.
@@ -90,21 +93,16 @@ impl<A: RemoteActor> Inlet for ActorRef<A> {
     fn deliver(&self, handler: &str, mut arguments: Arguments<'_>, must_wait: bool) -> Delivered {
         let read = contained(|| <A as RemoteActor>::decode(handler, &mut arguments));
         let asked = arguments.into_asked();
-        let lost = |reason, asked: Option<super::codec::Asked>| {
-            let is_asked = asked.is_some();
-            if let Some(asked) = asked {
-                asked.fail(&AskError::Undeliverable);
-            }
-            let name = RemoteType::of::<A>().message_name(handler).unwrap_or("unknown");
-            self.core().lost(crate::observe::Lost::new(name, reason, is_asked));
-            Delivered::Taken
-        };
         let message = match read {
             Ok(Ok(message)) => message,
-            Ok(Err(why)) => return lost(why.into(), asked),
+            Ok(Err(why)) => {
+                self.lose(handler, why.into(), asked);
+                return Delivered::Taken;
+            }
             Err(payload) => {
                 crate::base::drop_contained(payload);
-                return lost(DeadLetterReason::Undecodable, asked);
+                self.lose(handler, DeadLetterReason::Undecodable, asked);
+                return Delivered::Taken;
             }
         };
         if must_wait {
@@ -118,6 +116,20 @@ impl<A: RemoteActor> Inlet for ActorRef<A> {
             Err(refused) => cannot_push(self, refused),
         }
     }
+
+    fn lose(&self, handler: &str, why: DeadLetterReason, asked: Option<Asked>) {
+        let name = RemoteType::of::<A>().message_name(handler).unwrap_or("unknown");
+        lose(&self.to_any(), name, why, asked);
+    }
+}
+
+/// A message of another node does not reach the actor.
+pub(super) fn lose(actor: &AnyActorRef, name: &'static str, why: DeadLetterReason, asked: Option<Asked>) {
+    let is_asked = asked.is_some();
+    if let Some(asked) = asked {
+        asked.fail(&AskError::Undeliverable);
+    }
+    actor.core().lost(Lost::new(name, why, is_asked));
 }
 
 /// A message that waits for room.

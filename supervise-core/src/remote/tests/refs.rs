@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::super::NodeBuilder;
-use super::super::association::{Greeting, Packet};
-use super::super::wire::{Find, FindAnswer, Note, Signal, WireRef};
+use super::super::association::{Frame, Greeting, Packet};
+use super::super::wire::{Find, FindAnswer, Note, Signal, WireRef, bytes, decode};
 use super::puppet::Puppet;
 use super::{Plain, settle};
 
@@ -110,4 +110,21 @@ async fn refs_that_nobody_holds_any_more_are_forgotten_within_minutes() {
     assert_eq!(node.known_refs(), 10);
     assert!(held.iter().all(|far| !far.has_ended()));
     assert_eq!(link.proxy::<Plain>(mine, 9, "/user/a").unwrap(), held[9]);
+}
+
+/// A peer that tells many messages to an actor that is gone must not make the node answer each of them.
+#[tokio::test(start_paused = true)]
+async fn messages_of_one_frame_to_an_actor_that_is_gone_have_one_answer() {
+    let (_system, node, mut puppet) = Puppet::new(|builder| builder).await;
+    puppet.linked(&node).await;
+    while puppet.sent.try_recv().is_ok() {}
+    puppet.frames(vec![Frame::Tell { to: 77, count: 1000, body: [1, 0].repeat(1000).into() }]);
+    settle().await;
+    let packets = std::iter::from_fn(|| puppet.sent.try_recv().ok());
+    let frames = packets.filter_map(|(_, packet)| match decode(&packet, u64::MAX) {
+        Some(Packet::Frames { frames, .. }) => Some(frames),
+        _ => None,
+    });
+    let gone = Frame::Note(bytes(&Note::Gone { uid: 77 }).into());
+    assert_eq!(frames.flatten().collect::<Vec<_>>(), [gone]);
 }

@@ -1,5 +1,7 @@
 //! The messages of a [`Frame::Tell`]. Each is its length, and what the body of an ask is: the number of its handler, and its arguments.
 
+use std::mem::take;
+
 use super::packet::{Reader, number};
 use crate::remote::association::{Body, Frame};
 use crate::remote::codec::{Outgoing, Pending};
@@ -127,7 +129,11 @@ impl Telling {
 
     /// The frame of the messages that are told.
     pub(in crate::remote) fn frame(&mut self, to: u64) -> Frame {
-        let body = Body::from(&self.out.body[..]);
+        let body = if self.out.body.capacity() > Self::BUFFER {
+            Body::from(take(&mut self.out.body))
+        } else {
+            Body::from(&self.out.body[..])
+        };
         let frame = Frame::Tell { to, count: self.count, body };
         self.clear();
         frame
