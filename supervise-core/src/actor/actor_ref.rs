@@ -38,8 +38,11 @@ pub(crate) enum LastActive {
 
 /// A ref to an actor of type `A`. It is cheap to clone, and dropping it does not stop the actor.
 ///
-/// Two refs are equal if they point to the same incarnation. `#[actor]` wraps this type in the actor's own ref type,
-/// which has a method for each handler; the methods that all refs share are here.
+/// This type has only the methods that all refs share. To call the handlers of an actor `Clock`, write `ClockRef` as the
+/// type of a field or a parameter, not `ActorRef<Clock>`: `#[actor]` generates `ClockRef` around this type, with a method
+/// for each handler.
+///
+/// Two refs are equal if they point to the same incarnation.
 pub struct ActorRef<A> {
     /// The cell of the actor, or of a pattern that stands in for it. `A` has no bound, so that rustc reports a mistake
     /// in an actor at the actor, and not at each place that names its ref.

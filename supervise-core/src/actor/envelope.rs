@@ -243,8 +243,11 @@ impl fmt::Debug for ReplySlot {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a message of `{A}`",
     label = "`{A}` has no handler for this",
-    note = "if it is for `{A}`: the messages of `{A}` are generated from its handlers; for `#[handler] fn greet(&mut self, name: String)` write `r.greet(name).tell()?` to send and `r.greet(name).await?` to ask, where `r` has the type `{A}Ref`; where a message is a value, it is `{A}Message::Greet {{ name }}`",
-    note = "if a timer or a watch should reach another actor: it sends only to `{A}` itself, so add a handler to `{A}` that calls the other, `#[handler] fn pass_on(&mut self) {{ let _ = self.other.greet().tell(); }}`, and let the timer send `{A}Message::PassOn`"
+    note = "the messages of `{A}` are generated from its handlers, such as `#[handler] fn greet(&mut self, name: String)`",
+    note = "to send, call the handler's method: `r.greet(name).tell()?`, where `r` has the type `{A}Ref`",
+    note = "to ask, write `r.greet(name).await?`",
+    note = "where a message must be a value, write `{A}Message::Greet {{ name }}`",
+    note = "a timer or a watch sends only to `{A}` itself: to reach another actor, add a handler to `{A}` that calls the other, `#[handler] fn pass_on(&mut self) {{ let _ = self.other.greet().tell(); }}`, and let the timer send `{A}Message::PassOn`"
 )]
 pub trait MessageFor<A: Actor, By = ByHand> {
     /// The message itself.

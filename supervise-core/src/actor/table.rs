@@ -21,8 +21,8 @@ use crate::supervision::{ChildInfo, Directive, Strategy, default_decider, stoppi
     message = "`{Self}` is not a supervision table",
     label = "a table is a unit struct with `#[supervise(..)]` and without `#[actor]`",
     note = "if `{Self}` is a unit struct without `#[actor]`: write its table above it, `#[supervise(one_for_one(max_retries = 3), on(_) = Restart)] struct {Self};`",
-    note = "if `{Self}` is an actor whose table has no `self.`: move the table to `#[supervise(..)] struct {Self}Table;`, and write `#[supervise(table = {Self}Table)]` below the `#[actor]` of `{Self}`, and here",
-    note = "if `{Self}` is an actor whose table has a `self.`: such a table is not shared, so write a copy of it here, in place of `table = {Self}`, and give this actor the fields that it reads"
+    note = "if `{Self}` is an actor, and its `#[supervise(..)]` does not use `self.`: move the table to `#[supervise(..)] struct {Self}Table;`, and write `#[supervise(table = {Self}Table)]` below the `#[actor]` of `{Self}`, and here",
+    note = "if `{Self}` is an actor, and its `#[supervise(..)]` uses `self.`: such a table cannot be shared, so write a copy of it here, in place of `table = {Self}`, and give this actor the fields that it reads"
 )]
 pub trait SupervisionTable: 'static {
     /// Which children a failure affects, and how many restarts are granted.

@@ -24,14 +24,15 @@ hints! {
     TakesMessages:
         "`{Self}` takes no message values: it has a method for each handler",
         "call the handler as a method",
-        "you need no message type, so import none: for `#[handler] fn greet(&mut self, name: String)` write `r.greet(name).await` to ask, or `r.greet(name).tell()` to send",
-        "`.await` waits for the reply, as `ask`, `call` and actix's `send` do; `.tell()` does not wait, as `cast` and `do_send` do not";
+        "call the handler's method; a message type is not needed to send, so do not import one",
+        "for `#[handler] fn greet(&mut self, name: String)` write `r.greet(name).await` to ask, or `r.greet(name).tell()` to send",
+        "`.await` waits for the reply, like `ask`, `call` or actix's `send`; `.tell()` sends without waiting, like `cast` or `do_send`";
     StopsByItself:
-        "`{Self}` has a method for each message, and the other methods of refs are those of `actor_ref()`",
+        "`{Self}` has only the methods of its handlers; `stop` is a method of its `actor_ref()`",
         "call `.actor_ref()` first",
-        "write `r.actor_ref().stop()` or, in a method of its parent with the parameter `ctx: &mut Context<Self>`, `ctx.stop(&r)`";
+        "write `r.actor_ref().stop()`: it returns at once, and the actor stops after its current message";
     TellsItsState:
-        "`{Self}` has a method for each message, and the other methods of refs are those of `actor_ref()`",
+        "`{Self}` has only the methods of its handlers; `has_ended` is a method of its `actor_ref()`",
         "call `.actor_ref()` first",
         "write `r.actor_ref().has_ended()`";
     KnowsTheSender:
@@ -55,7 +56,7 @@ hints! {
         "write `ctx.pipe(..)`",
         "`ctx.pipe(load(id), |me, value| me.loaded(value))` sends the output to `#[handler] fn loaded(&mut self, value: T)`";
     RunsBlockingCode:
-        "code that blocks runs by `ctx.blocking(..)`",
+        "`Context` has no `spawn_blocking`: use `ctx.blocking(..)`",
         "write `ctx.blocking(..)`",
         "`ctx.blocking(move || hash(&text), |me, value| me.hashed(value))` sends what the first closure returns to `#[handler] fn hashed(&mut self, value: T)`";
     ReceivesByItself:

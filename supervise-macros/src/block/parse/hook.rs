@@ -171,8 +171,9 @@ pub(super) fn watch(attrs: &[Attribute], signature: &Signature, errors: &mut Err
             _ => errors.at(
                 input,
                 format!(
-                    "a `#[watch]` method takes only {} and `ctx: &mut Context<Self>`: write these in place of its other parameters; \
-                     `gone.actor()` and `gone.path()` say who ended, and `gone.reason()` why (all implement `Display`)",
+                    "a `#[watch]` method takes {} and, if needed, `ctx: &mut Context<Self>`: write these in place of its other parameters\n\
+                     `gone.path()` says which actor ended, `gone.actor()` is the ref of that actor, and `gone.reason()` says why it ended (all \
+                     implement `Display`)",
                     news(&signature.inputs)
                 ),
             ),
@@ -247,7 +248,10 @@ pub(super) fn stash(
         return None;
     }
     if !matches!(&signature.output, ReturnType::Type(_, ty) if is_called("bool", ty)) {
-        errors.at(&signature.ident, format!("a `#[stash_while]` method returns `bool`: {form}"));
+        errors.at(
+            &signature.ident,
+            format!("a `#[stash_while]` method returns `bool`: {form}; `true` keeps the message for later"),
+        );
         return None;
     }
     Some(Stash { ident: signature.ident.clone(), cfgs: attributes::cfgs(attrs) })

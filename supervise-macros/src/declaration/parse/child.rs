@@ -293,7 +293,7 @@ fn child(field: &Field, attribute: &Attribute, errors: &mut Errors) -> Option<Ch
         return None;
     };
     if let Some(waits) = awaited(make.body.to_token_stream()) {
-        let message = "a factory does not wait: keep what it needs in a field, such as an `Option`, and fill the field in the child's \
+        let message = "`.await` is not allowed in a factory: make the field an `Option`, start it as `None`, and fill it in the child's \
                        `#[pre_start] async fn begin(&mut self) -> Result<(), E>`";
         errors.at_span(waits, message);
         return None;
