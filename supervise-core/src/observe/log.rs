@@ -211,6 +211,19 @@ pub(super) fn child_is_given_up(supervisor: &ActorPath, failure: &Failure) {
     );
 }
 
+pub(super) fn replacement_delayed(child: &ActorPath, delay: Duration, attempt: u32, loudly: bool) {
+    let ends = if attempt > 1 { format!(", after {attempt} ends in a row") } else { String::new() };
+    macro_rules! say {
+        ($level:ident) => {
+            $level!(
+                target: TARGET, actor = %child, delay = %Short(delay), attempt,
+                "{} is replaced in {}{ends}", child.name(), InWords(delay)
+            )
+        };
+    }
+    if loudly { say!(info) } else { say!(debug) }
+}
+
 pub(super) fn shutdown_begins(reason: &dyn Display) {
     info!(target: TARGET, "coordinated shutdown: {}", one_line(reason).unwrap_or_default());
 }

@@ -244,12 +244,11 @@ impl Observer {
     pub(crate) fn note_of_child(&self, about: About<'_>, note: Note<Failure>) {
         let kept = match &note {
             Note::Decided { cause, outcome, .. } => Some(with_text(cause, |text| {
-                let kept =
-                    self.failures().keep(about.uid, cut(text, LONGEST), cause.during(), *outcome, about.rule);
-                if may_log() {
-                    self.log(&about, &note, text);
-                }
-                kept
+                let has_line = may_log()
+                    && self.log(&about, &note, text) != Line::Missed
+                    && log::level_of_line(*outcome, &about).is_some();
+                let text = cut(text, LONGEST);
+                self.failures().keep(about.uid, text, cause.during(), *outcome, about.rule, has_line)
             })),
             _ if may_log() => {
                 self.log(&about, &note, "");
@@ -278,7 +277,7 @@ impl Observer {
 
     /// Logs a note. `text` is that of the failure, for a decision.
     #[cold]
-    pub(crate) fn log(&self, about: &About<'_>, note: &Note<Failure>, text: &str) {
+    pub(crate) fn log(&self, about: &About<'_>, note: &Note<Failure>, text: &str) -> Line {
         let line = self.line(about, note);
         if !told(|| log::note(about, note, text, line == Line::Missed)) {
             told(|| log::unsaid(&about.actor, about.child.as_ref()));
@@ -286,6 +285,7 @@ impl Observer {
         if line == Line::Last {
             told(|| log::failures_pause(&about.actor));
         }
+        line
     }
 
     /// Whether a failure gets a line. Also logs how many others got none, if that is due.
@@ -427,10 +427,28 @@ impl Observer {
         }
     }
 
-    /// Tells the subscribers that a backoff supervisor waits until it replaces a child that a failure ended.
-    pub(crate) fn replacement_delayed(&self, child: impl FnOnce() -> ActorPath, delay: Duration, attempt: u32) {
-        if self.events.hears(Interest::FAILURES) {
-            self.events.publish(Event::ReplacementDelayed { child: child(), delay, attempt });
+    /// Reports that a backoff supervisor waits until it replaces a child that a failure ended.
+    ///
+    /// Rule 13.4.
+    pub(crate) fn replacement_delayed(
+        &self,
+        uid: Uid,
+        child: impl FnOnce() -> ActorPath,
+        delay: Duration,
+        attempt: u32,
+    ) {
+        let (heard, logs) = (self.events.hears(Interest::FAILURES), logs());
+        if !heard && !logs {
+            return;
+        }
+        let child = child();
+        if logs {
+            // No decision is made about a pool or a backoff supervisor that gives up its last child. That has a line.
+            let loudly = self.failures().has_line(uid).unwrap_or(true);
+            told(|| log::replacement_delayed(&child, delay, attempt, loudly));
+        }
+        if heard {
+            self.events.publish(Event::ReplacementDelayed { child, delay, attempt });
         }
     }
 

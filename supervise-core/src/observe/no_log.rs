@@ -77,6 +77,8 @@ pub(super) fn pool_is_empty(_: &ActorPath, _: Option<&Failure>) {}
 
 pub(super) fn child_is_given_up(_: &ActorPath, _: &Failure) {}
 
+pub(super) fn replacement_delayed(_: &ActorPath, _: Duration, _: u32, _: bool) {}
+
 pub(super) fn shutdown_begins(_: &dyn Display) {}
 
 pub(super) fn shutdown_task_failed(_: &str, _: &str, _: &Failure) {}

@@ -463,7 +463,7 @@ impl<C: Actor> BackoffSupervisor<C> {
             if reason.failure().is_some() {
                 let me = ctx.me();
                 let observer = me.actor_ref().core().system.observer();
-                observer.replacement_delayed(|| gone.path(), delay, self.count.count());
+                observer.replacement_delayed(gone.subject().uid(), || gone.path(), delay, self.count.count());
             }
             self.start = Some(StartLater::new(delay, ctx));
         } else {
