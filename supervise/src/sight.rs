@@ -233,6 +233,15 @@ pub(super) struct Decision {
     pub(super) attempt: u32,
     /// How much of the limit is used after it.
     pub(super) used: Option<(u32, u32)>,
+    /// If a backoff supervisor is to replace the actor that was ended: after which delay.
+    pub(super) replaced: Option<Duration>,
+}
+
+impl Decision {
+    /// Whether the actor was ended.
+    pub(super) fn ended(&self) -> bool {
+        matches!(self.outcome, Outcome::Stopped { .. } | Outcome::LimitReached { .. })
+    }
 }
 
 /// A pool or a backoff supervisor that stops, because a failure ended its last child.
@@ -312,6 +321,7 @@ impl Happening {
                 outcome: *outcome,
                 attempt: *attempt,
                 used: standing.map(|standing| (standing.used, standing.of)),
+                replaced: None,
             }),
             Event::GaveUp { actor, actor_type, uid, supervisor_uid, .. } => Self::GaveUp(GivenUp {
                 key: (*uid).into(),

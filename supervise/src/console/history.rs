@@ -273,7 +273,7 @@ impl History {
         self.fall(&decision, now);
         self.places.note(&decision, now);
         self.mark(&decision, now);
-        if matches!(decision.outcome, Outcome::Stopped { .. } | Outcome::LimitReached { .. }) {
+        if decision.ended() {
             if self.ends.len() == ENDS
                 && let Some((at, _)) = self.ends.pop_front()
             {
@@ -404,6 +404,7 @@ impl History {
             outcome: Outcome::Stopped { children: 1 },
             attempt: 1,
             used: None,
+            replaced: None,
         };
         self.places.gave_up(&ends_it, now);
         self.falls.push_back(Fall {
@@ -436,7 +437,13 @@ impl History {
 
     /// A branch whose actor is replaced after a delay is not down.
     pub(super) fn delayed(&mut self, replacement: &Replacement, now: Time) {
-        self.falls.retain(|fall| !(fall.is_vacant() && fall.down() == replacement.child));
+        let Replacement { child, delay, .. } = replacement;
+        self.falls.retain(|fall| !(fall.is_vacant() && fall.down() == child));
+        for list in [&mut self.failures, &mut self.ends] {
+            let of_child = list.iter_mut().rev().find(|(_, decision)| decision.child == *child);
+            let ended = of_child.filter(|(_, decision)| decision.ended());
+            ended.into_iter().for_each(|(_, decision)| decision.replaced = Some(*delay));
+        }
         self.places.delay(replacement, now);
     }
 

@@ -6,8 +6,6 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use supervise_core::Outcome;
-
 use super::cards::{Card, Kind, Moment, text_of};
 use super::pace::{LOOP, Pace, may_be_loop};
 use super::sight::{Decision, Replacement, Time};
@@ -165,7 +163,7 @@ impl Sought {
 
 impl Places {
     pub(super) fn note(&mut self, decision: &Decision, now: Time) {
-        if matches!(decision.outcome, Outcome::Stopped { .. } | Outcome::LimitReached { .. }) {
+        if decision.ended() {
             self.ended(decision, now);
         }
     }

@@ -95,6 +95,7 @@ fn decision(child: &str, key: u64, outcome: Outcome) -> Decision {
         outcome,
         attempt: 1,
         used: Some((1, 5)),
+        replaced: None,
     }
 }
 

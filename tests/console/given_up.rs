@@ -1,0 +1,59 @@
+//! What an operator reads when an actor is given up, and what replaces it is not the supervisor that restarted it. Rules 13.4 and 22.3.
+
+use std::time::Duration;
+
+use supervise::console::{Console, Watch};
+use supervise::pattern::{BackoffSupervisor, Pool};
+use supervise::prelude::*;
+use supervise::testkit::TestSystem;
+use supervise::{Backoff, StoppingTable};
+
+#[derive(Debug, thiserror::Error)]
+#[error("no ink")]
+struct NoInk;
+
+#[actor]
+struct Clerk;
+
+#[actor]
+impl Clerk {
+    #[handler]
+    fn stamp(&mut self) -> Result<(), NoInk> {
+        Err(NoInk)
+    }
+}
+
+async fn look(system: &TestSystem, watch: &mut Watch, looks: u64) {
+    for _ in 0..looks {
+        system.advance(Duration::from_secs(1)).await;
+        watch.look();
+    }
+}
+
+fn words(watch: &Watch) -> String {
+    watch.text().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn seconds(min: u64, max: u64) -> Backoff {
+    Backoff::exponential(Duration::from_secs(min), Duration::from_secs(max))
+}
+
+/// What ended is not gone for good. Rules 13.4 and 22.4.
+#[supervise::test]
+async fn con_27_the_lists_say_which_actors_are_replaced(system: &TestSystem) {
+    system.allow_failures();
+    let office = BackoffSupervisor::on_failure("clerk", || Clerk, seconds(40, 400)).props();
+    let clerk = system.spawn_with("office", office).unwrap();
+    let pool = Pool::round_robin(2, || Clerk).supervised_by::<StoppingTable>().props();
+    let pool = system.spawn_with("pool", pool).unwrap();
+    let mut watch = Console::of(system).by_hand();
+    clerk.stamp().tell().unwrap();
+    pool.stamp().tell().unwrap();
+    look(system, &mut watch, 1).await;
+    let text = words(&watch);
+    let says =
+        "/user/office/clerk failed in `stamp`: no ink; stopped, to be replaced after 40 s, rule `default` of";
+    assert_eq!(text.matches(says).count(), 2, "{}", watch.text());
+    let says = "/user/pool/worker-1 failed in `stamp`: no ink; stopped, rule `_` of /user/pool";
+    assert_eq!(text.matches(says).count(), 2, "{}", watch.text());
+}
