@@ -38,6 +38,24 @@ fn seconds(min: u64, max: u64) -> Backoff {
     Backoff::exponential(Duration::from_secs(min), Duration::from_secs(max))
 }
 
+/// Why a pattern is down is what its last child was given up for.
+#[supervise::test]
+async fn con_15_a_pattern_whose_last_child_gave_up_says_why(system: &TestSystem) {
+    system.allow_failures();
+    let office = || BackoffSupervisor::on_failure("clerk", || Clerk, seconds(1, 4)).max_retries(0).props();
+    let pool = system.spawn_with("pool", Pool::round_robin(1, office).props()).unwrap();
+    let outer = BackoffSupervisor::on_failure("office", office, seconds(1, 4)).props();
+    let outer = system.spawn_with("outer", outer).unwrap();
+    let mut watch = Console::of(system).by_hand();
+    pool.stamp().tell().unwrap();
+    outer.stamp().tell().unwrap();
+    look(system, &mut watch, 1).await;
+    let text = words(&watch);
+    let says = "clerk failed in `stamp`. No other actor took the place of its last child, so it stopped.";
+    assert_eq!(text.matches(says).count(), 2, "{}", watch.text());
+    assert_eq!(text.matches("Why: no ink").count(), 2, "{}", watch.text());
+}
+
 /// What ended is not gone for good. Rules 13.4 and 22.4.
 #[supervise::test]
 async fn con_27_the_lists_say_which_actors_are_replaced(system: &TestSystem) {
