@@ -260,8 +260,9 @@ pub(super) struct Replacement {
     /// The path of both.
     pub(super) child: String,
     pub(super) delay: Duration,
-    /// How many times in a row a child has ended.
+    /// How many times in a row a child has ended, and how many of the last ones were failures.
     pub(super) attempt: u32,
+    pub(super) failures: u32,
 }
 
 /// A dead letter.
@@ -329,9 +330,12 @@ impl Happening {
                 actor_type,
                 supervisor_key: (*supervisor_uid).into(),
             }),
-            Event::ReplacementDelayed { child, delay, attempt, .. } => {
-                Self::Delayed(Replacement { child: child.local().to_owned(), delay: *delay, attempt: *attempt })
-            }
+            Event::ReplacementDelayed { child, delay, attempt, failures, .. } => Self::Delayed(Replacement {
+                child: child.local().to_owned(),
+                delay: *delay,
+                attempt: *attempt,
+                failures: *failures,
+            }),
             Event::DeadLetter(letter) => Self::Lost(Loss {
                 recipient: path_of(&letter.recipient),
                 sender: letter.sender.as_ref().map(path_of),

@@ -21,6 +21,11 @@ impl Clerk {
     fn stamp(&mut self) -> Result<(), NoInk> {
         Err(NoInk)
     }
+
+    #[handler]
+    fn go_home(&mut self, ctx: &mut Context<Self>) {
+        ctx.stop_self();
+    }
 }
 
 async fn look(system: &TestSystem, watch: &mut Watch, looks: u64) {
@@ -74,4 +79,21 @@ async fn con_27_the_lists_say_which_actors_are_replaced(system: &TestSystem) {
     assert_eq!(text.matches(says).count(), 2, "{}", watch.text());
     let says = "/user/pool/worker-1 failed in `stamp`: no ink; stopped, rule `_` of /user/pool";
     assert_eq!(text.matches(says).count(), 2, "{}", watch.text());
+}
+
+/// A clerk that ended five times by itself has failed only once.
+#[supervise::test]
+async fn con_13_ends_without_a_failure_are_no_loop(system: &TestSystem) {
+    system.allow_failures();
+    let clerk = BackoffSupervisor::on_stop("clerk", || Clerk, seconds(4, 600)).stopping().props();
+    let clerk = system.spawn_with("office", clerk).unwrap();
+    let mut watch = Console::of(system).by_hand();
+    for wait in [5, 9, 17, 33, 65] {
+        clerk.go_home().tell().unwrap();
+        look(system, &mut watch, wait).await;
+        assert!(watch.text().contains("All is well"), "{}", watch.text());
+    }
+    clerk.stamp().tell().unwrap();
+    look(system, &mut watch, 1).await;
+    assert!(!watch.text().contains("Restart loop"), "{}", watch.text());
 }

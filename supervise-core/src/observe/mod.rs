@@ -107,6 +107,14 @@ pub(crate) struct About<'a> {
     pub(crate) others: Option<(Vec<String>, usize)>,
 }
 
+/// When a backoff supervisor replaces its child: see [`Event::ReplacementDelayed`].
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Delayed {
+    pub(crate) delay: Duration,
+    pub(crate) attempt: u32,
+    pub(crate) failures: u32,
+}
+
 impl About<'_> {
     /// How long it takes until the count of restarts starts anew, or until the oldest restart stops counting.
     #[cfg(feature = "tracing")]
@@ -430,13 +438,7 @@ impl Observer {
     /// Reports that a backoff supervisor waits until it replaces a child that a failure ended.
     ///
     /// Rule 13.4.
-    pub(crate) fn replacement_delayed(
-        &self,
-        uid: Uid,
-        child: impl FnOnce() -> ActorPath,
-        delay: Duration,
-        attempt: u32,
-    ) {
+    pub(crate) fn replacement_delayed(&self, uid: Uid, child: impl FnOnce() -> ActorPath, delayed: Delayed) {
         let (heard, logs) = (self.events.hears(Interest::FAILURES), logs());
         if !heard && !logs {
             return;
@@ -445,10 +447,11 @@ impl Observer {
         if logs {
             // No decision is made about a pool or a backoff supervisor that gives up its last child. That has a line.
             let loudly = self.failures().has_line(uid).unwrap_or(true);
-            told(|| log::replacement_delayed(&child, delay, attempt, loudly));
+            told(|| log::replacement_delayed(&child, delayed, loudly));
         }
         if heard {
-            self.events.publish(Event::ReplacementDelayed { child, delay, attempt });
+            let Delayed { delay, attempt, failures } = delayed;
+            self.events.publish(Event::ReplacementDelayed { child, delay, attempt, failures });
         }
     }
 

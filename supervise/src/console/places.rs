@@ -196,8 +196,8 @@ impl Places {
 
     /// Notes that another actor takes a place after a delay.
     pub(super) fn delay(&mut self, replacement: &Replacement, now: Time) {
-        let Replacement { child, delay, attempt } = replacement;
-        let is_loop = *attempt as usize >= LOOP;
+        let Replacement { child, delay, attempt, failures } = replacement;
+        let is_loop = *failures as usize >= LOOP;
         if let Some(place) = self.of.iter_mut().find(|place| place.decision.child == *child) {
             place.pace.delay(*delay, is_loop, now);
             place.replaced = Some((*delay, *attempt));
