@@ -8,6 +8,8 @@ use supervise::prelude::*;
 use supervise::testkit::TestSystem;
 use supervise::{Backoff, StoppingTable};
 
+use crate::log::Log;
+
 #[derive(Debug, thiserror::Error)]
 #[error("no ink")]
 struct NoInk;
@@ -41,6 +43,10 @@ fn words(watch: &Watch) -> String {
 
 fn seconds(min: u64, max: u64) -> Backoff {
     Backoff::exponential(Duration::from_secs(min), Duration::from_secs(max))
+}
+
+fn lines(log: &Log, part: &str) -> usize {
+    log.all().iter().filter(|line| line.text.contains(part)).count()
 }
 
 /// Why a pattern is down is what its last child was given up for.
@@ -96,4 +102,58 @@ async fn con_13_ends_without_a_failure_are_no_loop(system: &TestSystem) {
     clerk.stamp().tell().unwrap();
     look(system, &mut watch, 1).await;
     assert!(!watch.text().contains("Restart loop"), "{}", watch.text());
+}
+
+/// The outer supervisor counts from 0 each time, because the inner one keeps its child going for longer than the longest delay.
+#[supervise::test]
+async fn con_13_a_loop_goes_on_while_a_backoff_supervisor_replaces_the_one_that_gave_up(system: &TestSystem) {
+    system.allow_failures();
+    system.allow_dead_letters();
+    let log = Log::open();
+    let inner = || BackoffSupervisor::on_failure("clerk", || Clerk, seconds(2, 60)).max_retries(5).props();
+    let outer = BackoffSupervisor::on_stop("inner", inner, seconds(40, 50)).props();
+    let clerk = system.spawn_with("outer", outer).unwrap();
+    let mut watch = Console::of(system).by_hand();
+    let mut failures = 0;
+    let mut began = false;
+    for second in 0..2_400 {
+        if system.find("/user/outer/inner/clerk").is_some() {
+            clerk.stamp().tell().unwrap();
+            failures += 1;
+        }
+        look(system, &mut watch, 1).await;
+        began |= watch.text().contains("Restart loop");
+        assert!(!began || watch.text().contains("Restart loop"), "{second} s, {failures}: {}", watch.text());
+    }
+    // The reminders come at growing intervals, and nothing is over yet.
+    assert_eq!(lines(&log, "is no longer in a restart loop"), 0, "{:#?}", log.all());
+    assert!(failures > 100 && lines(&log, "in a restart loop") <= 16, "{failures}, {:#?}", log.all());
+    look(system, &mut watch, 660).await;
+    assert!(watch.text().contains("All is well"), "{}", watch.text());
+    assert_eq!(lines(&log, "is no longer in a restart loop"), 2, "{:#?}", log.all());
+}
+
+/// The supervisor restarts the clerk three times in place. Then it replaces the clerk.
+#[supervise::test]
+async fn con_13_a_loop_goes_on_while_the_actor_is_replaced(system: &TestSystem) {
+    system.allow_failures();
+    system.allow_dead_letters();
+    let log = Log::open();
+    let office = BackoffSupervisor::on_stop("clerk", || Clerk, seconds(40, 50)).max_retries(3).props();
+    let clerk = system.spawn_with("office", office).unwrap();
+    let mut watch = Console::of(system).by_hand();
+    let mut began = false;
+    for second in 0..1_800 {
+        if system.find("/user/office/clerk").is_some() && second % 20 == 0 {
+            clerk.stamp().tell().unwrap();
+        }
+        look(system, &mut watch, 1).await;
+        began |= watch.text().contains("Restart loop");
+        assert!(!began || watch.text().contains("Restart loop"), "{second} s: {}", watch.text());
+    }
+    assert_eq!(lines(&log, "is no longer in a restart loop"), 0, "{:#?}", log.all());
+    assert!(lines(&log, "in a restart loop") <= 20, "{:#?}", log.all());
+    look(system, &mut watch, 660).await;
+    assert!(watch.text().contains("All is well"), "{}", watch.text());
+    assert_eq!(lines(&log, "clerk is no longer in a restart loop"), 2, "{:#?}", log.all());
 }

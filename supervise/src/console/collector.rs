@@ -177,7 +177,8 @@ impl Collector {
     pub(super) fn happened(&mut self, happening: Happening, now: Time) {
         match happening {
             Happening::Failed(decision) => {
-                self.history.failed(decision.clone(), now);
+                let before = self.failures.of(decision.key).and_then(|failing| failing.current_loop(now));
+                self.history.failed(decision.clone(), before, now);
                 self.failures.note(decision, now);
             }
             Happening::GaveUp(given_up) => self.history.gave_up(given_up, now),

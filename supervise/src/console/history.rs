@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use supervise_core::{DeadLetterReason, During, Outcome};
 
-use super::pace::push_last;
+use super::pace::{Loop, push_last};
 use super::places::Places;
 use super::sight::{Decision, Intervened, Loss, Replacement, Time};
 
@@ -264,7 +264,8 @@ pub(super) struct History {
 }
 
 impl History {
-    pub(super) fn failed(&mut self, decision: Decision, now: Time) {
+    /// `before`: the loop of restarts in which the actor was.
+    pub(super) fn failed(&mut self, decision: Decision, before: Option<Loop>, now: Time) {
         // An actor that fails in a place has taken that place, and so has its supervisor.
         self.forget_repaired(|path| match path {
             path if path == decision.child => Some(decision.key),
@@ -272,7 +273,7 @@ impl History {
             _ => None,
         });
         self.fall(&decision, now);
-        self.places.note(&decision, now);
+        self.places.note(&decision, before, now);
         self.mark(&decision, now);
         if decision.ended() {
             if self.ends.len() == ENDS

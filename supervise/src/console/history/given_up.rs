@@ -54,7 +54,6 @@ impl History {
         });
         let is_below = |fall: &Fall| fall.down().strip_prefix(&*actor).is_some_and(|rest| rest.starts_with('/'));
         self.falls.retain(|fall| !is_below(fall));
-        self.places.forget_below(&actor);
         self.make_room();
         let ends_it = Decision {
             key,
