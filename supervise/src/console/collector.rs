@@ -402,8 +402,8 @@ impl Look<'_> {
             collector.handled_in_all = handled;
             collector.looked = Some(now);
             collector.marks.end(now);
-            collector.history.places.found(&sought, now);
         }
+        collector.history.places.found(&sought, now);
         let history = &collector.history;
         let (ill, unwell, mut hidden) = (hand.ill, hand.unwell.clone(), hand.hidden());
         hidden.extend(losses(history, now));
