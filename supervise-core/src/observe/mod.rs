@@ -18,6 +18,7 @@ mod lost_messages;
 mod no_log;
 #[cfg(feature = "remote")]
 mod nodes;
+mod patterns;
 mod recent;
 #[cfg(feature = "spans")]
 pub(crate) mod spans;
@@ -48,6 +49,7 @@ pub use self::lost_messages::{LostMessage, LostMessages};
 use self::no_log as log;
 #[cfg(feature = "remote")]
 pub(crate) use self::nodes::NodeLines;
+pub(crate) use self::patterns::Delayed;
 pub use self::recent::LastFailure;
 use self::recent::{LONGEST, Recent};
 pub(crate) use self::tally::Life;
@@ -105,14 +107,6 @@ pub(crate) struct About<'a> {
     /// The names of the first few other children of the supervisor, and how many there are, if the supervisor fails when the limit is
     /// reached and this is the last restart before that. Only for the log.
     pub(crate) others: Option<(Vec<String>, usize)>,
-}
-
-/// When a backoff supervisor replaces its child: see [`Event::ReplacementDelayed`].
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Delayed {
-    pub(crate) delay: Duration,
-    pub(crate) attempt: u32,
-    pub(crate) failures: u32,
 }
 
 impl About<'_> {
@@ -418,40 +412,6 @@ impl Observer {
         told(|| log::intervened(&actor, uid, what, by));
         if self.events.hears(Interest::FAILURES) {
             self.events.publish(Event::Intervened { actor, uid, what, by: by.into() });
-        }
-    }
-
-    /// Tells the subscribers that a pool or a backoff supervisor stops because a failure ended its last child.
-    pub(crate) fn gave_up(
-        &self,
-        actor: ActorPath,
-        actor_type: &'static str,
-        [uid, supervisor_uid]: [Uid; 2],
-        failure: &Failure,
-    ) {
-        if self.events.hears(Interest::FAILURES) {
-            let failure = failure.clone();
-            self.events.publish(Event::GaveUp { actor, actor_type, uid, supervisor_uid, failure });
-        }
-    }
-
-    /// Reports that a backoff supervisor waits until it replaces a child that a failure ended.
-    ///
-    /// Rule 13.4.
-    pub(crate) fn replacement_delayed(&self, uid: Uid, child: impl FnOnce() -> ActorPath, delayed: Delayed) {
-        let (heard, logs) = (self.events.hears(Interest::FAILURES), logs());
-        if !heard && !logs {
-            return;
-        }
-        let child = child();
-        if logs {
-            // No decision is made about a pool or a backoff supervisor that gives up its last child. That has a line.
-            let loudly = self.failures().has_line(uid).unwrap_or(true);
-            told(|| log::replacement_delayed(&child, delayed, loudly));
-        }
-        if heard {
-            let Delayed { delay, attempt, failures } = delayed;
-            self.events.publish(Event::ReplacementDelayed { child, delay, attempt, failures });
         }
     }
 

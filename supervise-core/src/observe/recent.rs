@@ -79,8 +79,9 @@ impl Recent {
     ) -> Arc<str> {
         match self.last.entry(actor) {
             Entry::Occupied(mut known) => {
-                let Known { failure, has_line: had_line, again } = known.get_mut();
-                (*had_line, *again) = (has_line, true);
+                let known = known.get_mut();
+                (known.has_line, known.again) = (has_line, true);
+                let failure = &mut known.failure;
                 if *failure.text != *text {
                     failure.text = text.into();
                 }
