@@ -400,8 +400,9 @@ impl History {
         self.falls.retain(|fall| !(fall.is_vacant() && fall.down() == child));
         for list in [&mut self.failures, &mut self.ends] {
             let of_child = list.iter_mut().rev().find(|(_, decision)| decision.child == *child);
-            let ended = of_child.filter(|(_, decision)| decision.ended());
-            ended.into_iter().for_each(|(_, decision)| decision.replaced = Some(*delay));
+            if let Some((_, decision)) = of_child.filter(|(_, decision)| decision.ended()) {
+                decision.replaced = Some(*delay);
+            }
         }
         self.places.delay(replacement, now);
     }

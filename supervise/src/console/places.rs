@@ -239,7 +239,9 @@ impl Places {
         let is_loop = *failures as usize >= LOOP;
         if let Some(place) = self.of.iter_mut().find(|place| place.decision.child == *child) {
             place.pace.delay(*delay, is_loop, now);
-            place.before.iter().for_each(|before| place.pace.goes_on(before.former));
+            if let Some(before) = &place.before {
+                place.pace.goes_on(before.former);
+            }
             place.replaced = Some((*delay, *attempt));
         } else if is_loop {
             self.forgot = self.forgot.max(Some(now.saturating_add(*delay)));
