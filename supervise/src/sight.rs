@@ -233,6 +233,15 @@ pub(super) struct Decision {
     pub(super) attempt: u32,
     /// How much of the limit is used after it.
     pub(super) used: Option<(u32, u32)>,
+    /// If a backoff supervisor is to replace the actor that was ended: after which delay.
+    pub(super) replaced: Option<Duration>,
+}
+
+impl Decision {
+    /// Whether the actor was ended.
+    pub(super) fn ended(&self) -> bool {
+        matches!(self.outcome, Outcome::Stopped { .. } | Outcome::LimitReached { .. })
+    }
 }
 
 /// A pool or a backoff supervisor that stops, because a failure ended its last child.
@@ -251,8 +260,9 @@ pub(super) struct Replacement {
     /// The path of both.
     pub(super) child: String,
     pub(super) delay: Duration,
-    /// How many times in a row a child has ended.
+    /// How many times in a row a child has ended, and how many of the last ones were failures.
     pub(super) attempt: u32,
+    pub(super) failures: u32,
 }
 
 /// A dead letter.
@@ -312,6 +322,7 @@ impl Happening {
                 outcome: *outcome,
                 attempt: *attempt,
                 used: standing.map(|standing| (standing.used, standing.of)),
+                replaced: None,
             }),
             Event::GaveUp { actor, actor_type, uid, supervisor_uid, .. } => Self::GaveUp(GivenUp {
                 key: (*uid).into(),
@@ -319,9 +330,12 @@ impl Happening {
                 actor_type,
                 supervisor_key: (*supervisor_uid).into(),
             }),
-            Event::ReplacementDelayed { child, delay, attempt, .. } => {
-                Self::Delayed(Replacement { child: child.local().to_owned(), delay: *delay, attempt: *attempt })
-            }
+            Event::ReplacementDelayed { child, delay, attempt, failures, .. } => Self::Delayed(Replacement {
+                child: child.local().to_owned(),
+                delay: *delay,
+                attempt: *attempt,
+                failures: *failures,
+            }),
             Event::DeadLetter(letter) => Self::Lost(Loss {
                 recipient: path_of(&letter.recipient),
                 sender: letter.sender.as_ref().map(path_of),

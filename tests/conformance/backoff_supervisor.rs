@@ -3,6 +3,7 @@
 
 mod delays;
 mod limits;
+mod lines;
 mod messages;
 
 use std::time::Duration;

@@ -2,6 +2,7 @@
 
 mod actions;
 mod client;
+mod given_up;
 mod healthy;
 mod lines;
 #[path = "../conformance/log.rs"]

@@ -50,6 +50,8 @@ pub enum Event {
         delay: Duration,
         /// How many times in a row a child has ended.
         attempt: u32,
+        /// How many of these ends were failures, since the last one that was none.
+        failures: u32,
     },
     /// A supervisor decided about a failed child. This event occurs once for each failure
     /// (rule [10.2](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-10.2)).

@@ -15,9 +15,9 @@ pub(super) use self::dead_letters::{
 };
 #[cfg(feature = "remote")]
 pub(super) use self::nodes::node;
-use super::About;
 use super::intervention::Intervention;
 use super::thinned::{FailureGroup, MOST_LINES, OF_FAILURES};
+use super::{About, Delayed};
 use crate::base::{ActorPath, TARGET, Uid};
 use crate::failure::{During, Failure, Stage, one_line, text_of};
 use crate::supervision::{Count, Directive, Limit, Log, LogLevel, Note, OnLimit, Outcome, Standing, Window};
@@ -209,6 +209,20 @@ pub(super) fn child_is_given_up(supervisor: &ActorPath, failure: &Failure) {
         supervisor.name(),
         text_of(failure)
     );
+}
+
+pub(super) fn replacement_delayed(child: &ActorPath, delayed: Delayed, loudly: bool) {
+    let Delayed { delay, attempt, .. } = delayed;
+    let ends = if attempt > 1 { format!(", after {attempt} ends in a row") } else { String::new() };
+    macro_rules! say {
+        ($level:ident) => {
+            $level!(
+                target: TARGET, actor = %child, delay = %Short(delay), attempt,
+                "{} is replaced in {}{ends}", child.name(), InWords(delay)
+            )
+        };
+    }
+    if loudly { say!(info) } else { say!(debug) }
 }
 
 pub(super) fn shutdown_begins(reason: &dyn Display) {

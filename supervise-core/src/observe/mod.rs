@@ -18,6 +18,7 @@ mod lost_messages;
 mod no_log;
 #[cfg(feature = "remote")]
 mod nodes;
+mod patterns;
 mod recent;
 #[cfg(feature = "spans")]
 pub(crate) mod spans;
@@ -48,6 +49,7 @@ pub use self::lost_messages::{LostMessage, LostMessages};
 use self::no_log as log;
 #[cfg(feature = "remote")]
 pub(crate) use self::nodes::NodeLines;
+pub(crate) use self::patterns::Delayed;
 pub use self::recent::LastFailure;
 use self::recent::{LONGEST, Recent};
 pub(crate) use self::tally::Life;
@@ -244,12 +246,11 @@ impl Observer {
     pub(crate) fn note_of_child(&self, about: About<'_>, note: Note<Failure>) {
         let kept = match &note {
             Note::Decided { cause, outcome, .. } => Some(with_text(cause, |text| {
-                let kept =
-                    self.failures().keep(about.uid, cut(text, LONGEST), cause.during(), *outcome, about.rule);
-                if may_log() {
-                    self.log(&about, &note, text);
-                }
-                kept
+                let has_line = may_log()
+                    && self.log(&about, &note, text) != Line::Missed
+                    && log::level_of_line(*outcome, &about).is_some();
+                let text = cut(text, LONGEST);
+                self.failures().keep(about.uid, text, cause.during(), *outcome, about.rule, has_line)
             })),
             _ if may_log() => {
                 self.log(&about, &note, "");
@@ -278,7 +279,7 @@ impl Observer {
 
     /// Logs a note. `text` is that of the failure, for a decision.
     #[cold]
-    pub(crate) fn log(&self, about: &About<'_>, note: &Note<Failure>, text: &str) {
+    pub(crate) fn log(&self, about: &About<'_>, note: &Note<Failure>, text: &str) -> Line {
         let line = self.line(about, note);
         if !told(|| log::note(about, note, text, line == Line::Missed)) {
             told(|| log::unsaid(&about.actor, about.child.as_ref()));
@@ -286,6 +287,7 @@ impl Observer {
         if line == Line::Last {
             told(|| log::failures_pause(&about.actor));
         }
+        line
     }
 
     /// Whether a failure gets a line. Also logs how many others got none, if that is due.
@@ -410,27 +412,6 @@ impl Observer {
         told(|| log::intervened(&actor, uid, what, by));
         if self.events.hears(Interest::FAILURES) {
             self.events.publish(Event::Intervened { actor, uid, what, by: by.into() });
-        }
-    }
-
-    /// Tells the subscribers that a pool or a backoff supervisor stops because a failure ended its last child.
-    pub(crate) fn gave_up(
-        &self,
-        actor: ActorPath,
-        actor_type: &'static str,
-        [uid, supervisor_uid]: [Uid; 2],
-        failure: &Failure,
-    ) {
-        if self.events.hears(Interest::FAILURES) {
-            let failure = failure.clone();
-            self.events.publish(Event::GaveUp { actor, actor_type, uid, supervisor_uid, failure });
-        }
-    }
-
-    /// Tells the subscribers that a backoff supervisor waits until it replaces a child that a failure ended.
-    pub(crate) fn replacement_delayed(&self, child: impl FnOnce() -> ActorPath, delay: Duration, attempt: u32) {
-        if self.events.hears(Interest::FAILURES) {
-            self.events.publish(Event::ReplacementDelayed { child: child(), delay, attempt });
         }
     }
 

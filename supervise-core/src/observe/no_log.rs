@@ -3,7 +3,6 @@
 use std::fmt::Display;
 use std::time::Duration;
 
-use super::About;
 #[cfg(feature = "remote")]
 use super::Event;
 use super::dead_letter::{DeadLetter, GivenUp};
@@ -11,6 +10,7 @@ use super::intervention::Intervention;
 #[cfg(feature = "remote")]
 use super::thinned::Line;
 use super::thinned::{FailureGroup, MissedLetters};
+use super::{About, Delayed};
 use crate::base::{ActorPath, Uid};
 use crate::failure::Failure;
 use crate::supervision::{LogLevel, Note, Outcome};
@@ -76,6 +76,8 @@ pub(super) fn second_signal(_: &str) {}
 pub(super) fn pool_is_empty(_: &ActorPath, _: Option<&Failure>) {}
 
 pub(super) fn child_is_given_up(_: &ActorPath, _: &Failure) {}
+
+pub(super) fn replacement_delayed(_: &ActorPath, _: Delayed, _: bool) {}
 
 pub(super) fn shutdown_begins(_: &dyn Display) {}
 

@@ -40,6 +40,8 @@ pub(super) struct Recent {
 #[derive(Debug)]
 struct Known {
     failure: LastFailure,
+    /// Whether the failure has a line above the debug level.
+    has_line: bool,
     /// Whether it has failed again since it got its place in the order.
     again: bool,
 }
@@ -73,11 +75,13 @@ impl Recent {
         during: Option<During>,
         outcome: Outcome,
         rule: Option<&'static str>,
+        has_line: bool,
     ) -> Arc<str> {
         match self.last.entry(actor) {
             Entry::Occupied(mut known) => {
-                let Known { failure, again } = known.get_mut();
-                *again = true;
+                let known = known.get_mut();
+                (known.has_line, known.again) = (has_line, true);
+                let failure = &mut known.failure;
                 if *failure.text != *text {
                     failure.text = text.into();
                 }
@@ -87,7 +91,7 @@ impl Recent {
             Entry::Vacant(place) => {
                 let text: Arc<str> = text.into();
                 let failure = LastFailure { text: Arc::clone(&text), during, outcome, rule };
-                place.insert(Known { failure, again: false });
+                place.insert(Known { failure, has_line, again: false });
                 self.begin(actor);
                 text
             }
@@ -113,6 +117,11 @@ impl Recent {
     pub(super) fn of(&self, actor: Uid) -> Option<&LastFailure> {
         self.last.get(&actor).map(|known| &known.failure)
     }
+
+    /// Whether the last failure of an actor has a line above the debug level.
+    pub(super) fn has_line(&self, actor: Uid) -> Option<bool> {
+        self.last.get(&actor).map(|known| known.has_line)
+    }
 }
 
 #[cfg(test)]
@@ -122,7 +131,7 @@ mod tests {
     #[test]
     fn a_bounded_number_of_failures_is_kept() {
         let mut recent = Recent::default();
-        let mut keep = |actor| drop(recent.keep(actor, "boom", None, Outcome::Resumed, None));
+        let mut keep = |actor| drop(recent.keep(actor, "boom", None, Outcome::Resumed, None, true));
         let [first, second] = [Uid::random(), Uid::random()];
         keep(first);
         keep(second);
@@ -134,10 +143,10 @@ mod tests {
         // If all have failed again, the one that fails now is not forgotten for that.
         let all: Vec<Uid> = recent.order.iter().copied().collect();
         for actor in all {
-            drop(recent.keep(actor, "boom", None, Outcome::Resumed, None));
+            drop(recent.keep(actor, "boom", None, Outcome::Resumed, None, true));
         }
         let new = Uid::random();
-        recent.keep(new, "boom", None, Outcome::Resumed, None);
+        recent.keep(new, "boom", None, Outcome::Resumed, None, true);
         assert!(recent.of(new).is_some());
         assert_eq!((recent.last.len(), recent.order.len()), (MOST, MOST));
     }
@@ -146,7 +155,7 @@ mod tests {
     fn a_text_that_comes_again_is_shared() {
         let mut recent = Recent::default();
         let actor = Uid::random();
-        let mut keep = |text, outcome| recent.keep(actor, text, None, outcome, None);
+        let mut keep = |text, outcome| recent.keep(actor, text, None, outcome, None, true);
         let first = keep("boom", Outcome::Resumed);
         let again = keep("boom", Outcome::Escalated);
         assert!(Arc::ptr_eq(&first, &again));

@@ -44,7 +44,7 @@ use crate::actor::{
 use crate::base::UserValue;
 use crate::failure::Failure;
 use crate::mailbox::MailboxKind;
-use crate::observe::{self, DeadLetterReason};
+use crate::observe::{self, DeadLetterReason, Delayed};
 use crate::supervision::{
     Attempt, Backoff, BackoffCount, ChildInfo, Directive, Growth, Limit, Permit, Reset, RestartStatistics,
     Strategy, Time, default_decider,
@@ -62,6 +62,8 @@ pub struct BackoffSupervisor<C: Actor> {
     shared: Arc<Shared<C>>,
     child: Option<ActorRef<C>>,
     count: BackoffCount,
+    /// How many of the ends in a row were failures, since the last one that was none.
+    failures: u32,
     /// Counts the ends of the child within the window, if there is one.
     ends: RestartStatistics,
     /// The child got the message after which the supervisor does not start it again.
@@ -383,6 +385,7 @@ impl<C: Actor> BackoffSupervisor<C> {
             shared: Arc::clone(shared),
             child: None,
             count: BackoffCount::default(),
+            failures: 0,
             ends: RestartStatistics::default(),
             is_final: false,
             is_draining: false,
@@ -460,10 +463,17 @@ impl<C: Actor> BackoffSupervisor<C> {
             } else {
                 count.failed(backoff, now, draw)
             };
-            if reason.failure().is_some() {
+            let attempt = count.count();
+            self.failures = match reason.failure() {
+                None => 0,
+                Some(_) if attempt == 1 => 1,
+                Some(_) => self.failures.saturating_add(1),
+            };
+            if self.failures > 0 {
                 let me = ctx.me();
                 let observer = me.actor_ref().core().system.observer();
-                observer.replacement_delayed(|| gone.path(), delay, self.count.count());
+                let delayed = Delayed { delay, attempt, failures: self.failures };
+                observer.replacement_delayed(gone.subject().uid(), || gone.path(), delayed);
             }
             self.start = Some(StartLater::new(delay, ctx));
         } else {

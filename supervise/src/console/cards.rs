@@ -363,7 +363,7 @@ fn code(kind: Kind, sight: &Sight<'_>) -> Option<&'static str> {
     }
 }
 
-fn subject(actor_type: &str, code: Option<&str>) -> String {
+pub(super) fn subject(actor_type: &str, code: Option<&str>) -> String {
     format!("{actor_type} {}", code.unwrap_or_default())
 }
 

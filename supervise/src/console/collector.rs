@@ -177,7 +177,8 @@ impl Collector {
     pub(super) fn happened(&mut self, happening: Happening, now: Time) {
         match happening {
             Happening::Failed(decision) => {
-                self.history.failed(decision.clone(), now);
+                let before = self.failures.of(decision.key).and_then(|failing| failing.current_loop(now));
+                self.history.failed(decision.clone(), before, now);
                 self.failures.note(decision, now);
             }
             Happening::GaveUp(given_up) => self.history.gave_up(given_up, now),
@@ -401,8 +402,8 @@ impl Look<'_> {
             collector.handled_in_all = handled;
             collector.looked = Some(now);
             collector.marks.end(now);
-            collector.history.places.found(&sought, now);
         }
+        collector.history.places.found(&sought, now);
         let history = &collector.history;
         let (ill, unwell, mut hidden) = (hand.ill, hand.unwell.clone(), hand.hidden());
         hidden.extend(losses(history, now));

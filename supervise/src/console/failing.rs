@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use supervise_core::{NodeState, Outcome};
 
-use super::pace::{CALM, LOOP, Pace, may_be_loop, push_last};
+use super::pace::{CALM, LOOP, Loop, Pace, may_be_loop, push_last};
 use super::sight::{Budget, Counts, Decision, Sight, Time, is_near};
 
 /// How many actors have their failures counted.
@@ -151,6 +151,11 @@ impl Failing {
     /// Whether it restarts again and again.
     pub(super) fn is_loop(&self, sight: &Sight<'_>, now: Time) -> bool {
         self.restarts.is_loop(now) || (sight.due.is_some() && self.attempt(sight) as usize >= LOOP)
+    }
+
+    /// Its loop of restarts, if it is in one.
+    pub(super) fn current_loop(&self, now: Time) -> Option<Loop> {
+        self.restarts.current(now)
     }
 
     /// Since when it restarts again and again, if it does.

@@ -1,15 +1,16 @@
 //! What happened in the last fifteen minutes: failures and dead letters; and in the last hour: ends, and branches that went down.
 
+mod given_up;
+
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use supervise_core::{DeadLetterReason, During, Outcome};
 
-use super::cards::above;
-use super::pace::push_last;
+use super::pace::{Loop, push_last};
 use super::places::Places;
-use super::sight::{Decision, GivenUp, Intervened, Loss, Replacement, Time};
+use super::sight::{Decision, Intervened, Loss, Replacement, Time};
 
 /// How far back the history goes.
 pub(super) const KEPT: Duration = Duration::from_secs(15 * 60);
@@ -263,7 +264,8 @@ pub(super) struct History {
 }
 
 impl History {
-    pub(super) fn failed(&mut self, decision: Decision, now: Time) {
+    /// `before`: the loop of restarts in which the actor was.
+    pub(super) fn failed(&mut self, decision: Decision, before: Option<Loop>, now: Time) {
         // An actor that fails in a place has taken that place, and so has its supervisor.
         self.forget_repaired(|path| match path {
             path if path == decision.child => Some(decision.key),
@@ -271,9 +273,9 @@ impl History {
             _ => None,
         });
         self.fall(&decision, now);
-        self.places.note(&decision, now);
+        self.places.note(&decision, before, now);
         self.mark(&decision, now);
-        if matches!(decision.outcome, Outcome::Stopped { .. } | Outcome::LimitReached { .. }) {
+        if decision.ended() {
             if self.ends.len() == ENDS
                 && let Some((at, _)) = self.ends.pop_front()
             {
@@ -381,48 +383,6 @@ impl History {
         groups.into_iter().max_by_key(|&(alike, at, _)| (alike, Reverse(at))).map_or(0, |(_, at, _)| at)
     }
 
-    /// A pool or a backoff supervisor is down, and with it the places of its children.
-    pub(super) fn gave_up(&mut self, given_up: GivenUp, now: Time) {
-        let GivenUp { key, actor, actor_type, supervisor_key } = given_up;
-        let is_below = |fall: &Fall| fall.down().strip_prefix(&*actor).is_some_and(|rest| rest.starts_with('/'));
-        self.falls.retain(|fall| !is_below(fall));
-        self.places.forget_below(&actor);
-        self.make_room();
-        let failed = self.failures.iter().rev().find(|(_, decision)| decision.supervisor == actor);
-        let last = failed.map(|(_, decision)| decision);
-        let ends_it = Decision {
-            key,
-            child: actor.clone(),
-            child_type: actor_type,
-            supervisor: above(&actor).to_owned(),
-            supervisor_type: "",
-            supervisor_key,
-            text: last.map_or_else(String::new, |last| last.text.clone()),
-            origin: last.map(|last| last.origin.as_ref().unwrap_or(&last.child).clone()),
-            during: last.and_then(|last| last.during),
-            rule: None,
-            outcome: Outcome::Stopped { children: 1 },
-            attempt: 1,
-            used: None,
-        };
-        self.places.gave_up(&ends_it, now);
-        self.falls.push_back(Fall {
-            origin: last.map_or_else(|| actor.clone(), |last| last.child.clone()),
-            origin_key: last.map_or(key, |last| last.key),
-            last_key: key,
-            decider_key: key,
-            down_type: actor_type,
-            text: last.map_or_else(String::new, |last| last.text.clone()),
-            during: last.filter(|last| last.origin.is_none()).and_then(|last| last.during),
-            rule: last.and_then(|last| last.rule),
-            gave_up: true,
-            end: Some((Outcome::Stopped { children: 1 }, actor.clone())),
-            used: None,
-            at: now,
-            passed: vec![actor],
-        });
-    }
-
     /// Forgets the branches in whose place, or in the place of whose supervisor, another actor runs. `find` gives the key of the actor at a
     /// path.
     pub(super) fn forget_repaired(&mut self, find: impl Fn(&str) -> Option<u64>) {
@@ -436,7 +396,14 @@ impl History {
 
     /// A branch whose actor is replaced after a delay is not down.
     pub(super) fn delayed(&mut self, replacement: &Replacement, now: Time) {
-        self.falls.retain(|fall| !(fall.is_vacant() && fall.down() == replacement.child));
+        let Replacement { child, delay, .. } = replacement;
+        self.falls.retain(|fall| !(fall.is_vacant() && fall.down() == child));
+        for list in [&mut self.failures, &mut self.ends] {
+            let of_child = list.iter_mut().rev().find(|(_, decision)| decision.child == *child);
+            if let Some((_, decision)) = of_child.filter(|(_, decision)| decision.ended()) {
+                decision.replaced = Some(*delay);
+            }
+        }
         self.places.delay(replacement, now);
     }
 

@@ -10,7 +10,7 @@ use super::history::{Fall, Lane, Mark, SLOT};
 use super::rows::{Listing, Row};
 use super::sight::{Decision, Intervened, Time};
 use super::text::lede;
-use super::words::{code, outcome, short_type};
+use super::words::{code, follows, outcome, short_type};
 
 /// Writes JSON values in the order of the calls, and adds the commas.
 #[derive(Debug, Default)]
@@ -463,7 +463,7 @@ fn failure(out: &mut Writer, (at, decision): &(Time, Decision)) {
     if let Some(rule) = decision.rule {
         out.texts("rule", rule);
     }
-    out.texts("outcome", outcome(decision.outcome));
+    out.texts("outcome", follows(decision));
     out.numbers("attempt", decision.attempt);
     if let Some((used, of)) = decision.used {
         out.numbers("used", used);

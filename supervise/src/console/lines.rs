@@ -91,7 +91,10 @@ impl Lines {
                 // Messages to an actor that has ended are lost all the same.
                 let has_ended = told.kind != Kind::MessagesLost
                     && !is_of_place(&told.subject)
-                    && view.ends.iter().any(|(at, end)| *at >= told.since && end.child == told.last);
+                    && view
+                        .ends
+                        .iter()
+                        .any(|(at, end)| *at >= told.since && end.child == told.last && end.replaced.is_none());
                 let (kind, path, others) = (told.kind, told.last.clone(), told.others);
                 lines.push(Line::Over { kind, path, after, has_ended, others });
             }

@@ -28,6 +28,14 @@ pub(super) struct Pace {
     ran: Duration,
 }
 
+/// A loop that goes on.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Loop {
+    pub(super) began: Time,
+    /// How long the actor had run before it failed for the last time.
+    pub(super) ran: Duration,
+}
+
 impl Pace {
     pub(super) fn new(now: Time) -> Self {
         Self { recent: VecDeque::with_capacity(LOOP), looping: None, restarted: now, ran: Duration::ZERO }
@@ -51,6 +59,17 @@ impl Pace {
     pub(super) fn delay(&mut self, delay: Duration, is_loop: bool, now: Time) {
         self.restarted = self.restarted.max(now.saturating_add(delay));
         self.looping = self.looping.or(self.recent.front().copied().filter(|_| is_loop));
+    }
+
+    /// The loop, if there is one.
+    pub(super) fn current(&self, now: Time) -> Option<Loop> {
+        self.looping.filter(|_| !self.is_over(now)).map(|began| Loop { began, ran: self.ran })
+    }
+
+    /// Notes that a loop of other actors goes on here.
+    pub(super) fn goes_on(&mut self, Loop { began, ran }: Loop) {
+        self.looping = Some(self.looping.map_or(began, |known| known.min(began)));
+        self.ran = self.ran.max(ran);
     }
 
     /// When the last restart came, or comes.

@@ -6,10 +6,8 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use supervise_core::Outcome;
-
-use super::cards::{Card, Kind, Moment, text_of};
-use super::pace::{LOOP, Pace, may_be_loop};
+use super::cards::{Card, Kind, Moment, subject, text_of};
+use super::pace::{LOOP, Loop, Pace, may_be_loop};
 use super::sight::{Decision, Replacement, Time};
 use super::words::{Count, Ordinal, Span, code, outcome, short_type};
 
@@ -35,15 +33,34 @@ struct Place {
     decision: Decision,
     /// Whether the last one was a pool or a backoff supervisor that gave up its last child.
     gave_up: bool,
+    /// The loop in which the actor that failed last was before, or the children that it gave up. It goes on if the actor is replaced.
+    before: Option<Before>,
     /// What a backoff supervisor does about it: the delay of the replacement, and how many times in a row a child has ended.
     replaced: Option<(Duration, u32)>,
+}
+
+/// A loop that goes on in a place, and the subjects of the cards that it had before.
+#[derive(Debug, Clone)]
+struct Before {
+    former: Loop,
+    subjects: Vec<String>,
 }
 
 impl Place {
     fn of(decision: Decision, stays: bool, now: Time) -> Self {
         let mut pace = Pace::new(now);
         pace.note(Duration::ZERO, false, now);
-        Self { ends: 1, first: now, last: now, pace, stays, decision, gave_up: false, replaced: None }
+        Self {
+            ends: 1,
+            first: now,
+            last: now,
+            pace,
+            stays,
+            decision,
+            gave_up: false,
+            before: None,
+            replaced: None,
+        }
     }
 
     fn is_calm(&self, now: Time) -> bool {
@@ -67,6 +84,19 @@ impl Place {
         (self.gave_up, self.replaced) = (false, None);
         self.pace.note(Duration::ZERO, false, now);
         (self.ends, self.last, self.decision) = (self.ends + 1, now, decision);
+    }
+
+    /// The loop that goes on above this place, if its supervisor is given up now.
+    fn hands_over(&self, now: Time) -> Option<Before> {
+        let before = self.before.as_ref();
+        let mut subjects = before.map_or_else(Vec::new, |before| before.subjects.clone());
+        let own = self.pace.current(now);
+        if own.is_some() {
+            subjects.push(self.subject());
+        }
+        let former = own.or(before.map(|before| before.former))?;
+        // The supervisor has run at least for as long as this loop.
+        Some(Before { former: Loop { ran: now.saturating_sub(former.began), ..former }, subjects })
     }
 
     fn subject(&self) -> String {
@@ -164,23 +194,28 @@ impl Sought {
 }
 
 impl Places {
-    pub(super) fn note(&mut self, decision: &Decision, now: Time) {
-        if matches!(decision.outcome, Outcome::Stopped { .. } | Outcome::LimitReached { .. }) {
-            self.ended(decision, now);
+    /// `before`: the loop in which the actor was.
+    pub(super) fn note(&mut self, decision: &Decision, before: Option<Loop>, now: Time) {
+        if decision.ended() {
+            let subjects = vec![subject(decision.child_type, None)];
+            self.ended(decision, now).before = before.map(|former| Before { former, subjects });
         }
     }
 
-    /// Notes that a pool or a backoff supervisor gave up its last child, as if its own failure had ended it.
+    /// Notes that a pool or a backoff supervisor gave up its last child, as if its own failure had ended it. The places of its children are
+    /// forgotten.
     pub(super) fn gave_up(&mut self, decision: &Decision, now: Time) {
-        self.ended(decision, now);
-        if let Some(place) = self.of.iter_mut().find(|place| place.decision.key == decision.key) {
-            place.gave_up = true;
-        }
+        let below = self.of.iter().filter(|place| place.decision.supervisor == decision.child);
+        let before = below.filter_map(|place| place.hands_over(now)).min_by_key(|before| before.former.began);
+        self.of.retain(|place| place.decision.supervisor != decision.child);
+        let place = self.ended(decision, now);
+        (place.gave_up, place.before) = (true, before);
     }
 
-    fn ended(&mut self, decision: &Decision, now: Time) {
-        if let Some(place) = self.of.iter_mut().find(|place| place.decision.child == decision.child) {
-            return place.note(decision.clone(), now);
+    fn ended(&mut self, decision: &Decision, now: Time) -> &mut Place {
+        if let Some(at) = self.of.iter().position(|place| place.decision.child == decision.child) {
+            self.of[at].note(decision.clone(), now);
+            return &mut self.of[at];
         }
         if self.of.len() == MOST {
             self.forget(now);
@@ -193,15 +228,20 @@ impl Places {
             self.forgot = self.forgot.max(Some(waits_until.max(now)));
         }
         let stays = self.of.iter().filter(|place| place.stays).count() < STAY;
+        let at = self.of.len();
         self.of.push(Place::of(decision.clone(), stays, now));
+        &mut self.of[at]
     }
 
     /// Notes that another actor takes a place after a delay.
     pub(super) fn delay(&mut self, replacement: &Replacement, now: Time) {
-        let Replacement { child, delay, attempt } = replacement;
-        let is_loop = *attempt as usize >= LOOP;
+        let Replacement { child, delay, attempt, failures } = replacement;
+        let is_loop = *failures as usize >= LOOP;
         if let Some(place) = self.of.iter_mut().find(|place| place.decision.child == *child) {
             place.pace.delay(*delay, is_loop, now);
+            if let Some(before) = &place.before {
+                place.pace.goes_on(before.former);
+            }
             place.replaced = Some((*delay, *attempt));
         } else if is_loop {
             self.forgot = self.forgot.max(Some(now.saturating_add(*delay)));
@@ -216,11 +256,6 @@ impl Places {
 
     pub(super) fn forget(&mut self, now: Time) {
         self.of.retain(|place| !place.is_calm(now));
-    }
-
-    /// Forgets the places below an actor that has ended.
-    pub(super) fn forget_below(&mut self, actor: &str) {
-        self.of.retain(|place| place.decision.supervisor != actor);
     }
 
     /// Whether a place was forgotten that may be in a loop.
@@ -252,9 +287,11 @@ impl Places {
         }
     }
 
-    /// The subjects of all loops, including those whose supervisor does not run.
+    /// The subjects of all loops, including those whose supervisor does not run, and those that they had before.
     pub(super) fn subjects(&self, now: Time) -> impl Iterator<Item = (Kind, String)> {
-        self.loops(now).map(|place| (Kind::RestartLoop, place.subject()))
+        let before = |place: &Place| place.before.as_ref().map_or_else(Vec::new, |before| before.subjects.clone());
+        let subjects = move |place: &Place| before(place).into_iter().chain([place.subject()]);
+        self.loops(now).flat_map(subjects).map(|subject| (Kind::RestartLoop, subject))
     }
 
     /// A card for the loops of one type whose supervisors run. It tells of the worst one. `is_down`: nobody has taken this place after a limit.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::cards::{Card, Kind};
 use super::collector::{Mention, View};
 use super::sight::{Decision, Intervened, Time};
-use super::words::{Clock, Count, Rate, Span, Utc, at_least, code, count, outcome, so_many, some_of_at_least};
+use super::words::{Clock, Count, Rate, Span, Utc, at_least, code, count, follows, so_many, some_of_at_least};
 
 mod actor;
 
@@ -111,7 +111,7 @@ fn failures(out: &mut Lines, title: &str, view: &View, failures: &[(Time, Decisi
         let rule = decision.rule.map_or_else(String::new, |rule| format!(", rule `{rule}`"));
         let text = if decision.text.is_empty() { String::new() } else { format!(": {}", decision.text) };
         let used = decision.used.map_or_else(String::new, |(used, of)| format!(", {used} of {of} used"));
-        let (when, end) = (when(view, *at), outcome(decision.outcome));
+        let (when, end) = (when(view, *at), follows(decision));
         let line = format!("{when} {who} failed{during}{text}; {end}{rule} of {}{used}", decision.supervisor);
         out.fill("  ", "      ", &line);
     }

@@ -182,6 +182,12 @@ pub(super) fn outcome(outcome: Outcome) -> String {
     }
 }
 
+/// What followed from a failure: `restart at once`, `stopped, to be replaced after 40 s`.
+pub(super) fn follows(decision: &Decision) -> String {
+    let replaced = decision.replaced.map(|delay| format!(", to be replaced after {}", Span(delay)));
+    outcome(decision.outcome) + &replaced.unwrap_or_default()
+}
+
 /// The handler or hook in which an actor failed. If the failure was escalated, it is that of another actor: `` `stamp` of /user/desk/clerk ``.
 pub(super) fn code(decision: &Decision) -> Option<String> {
     let of = decision.origin.as_ref().map_or_else(String::new, |origin| format!(" of {origin}"));

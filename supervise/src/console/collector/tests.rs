@@ -8,8 +8,8 @@ mod waiting;
 
 use supervise_core::{DeadLetterReason, During, NodeState, Outcome};
 
-use super::super::cards::Kind;
-use super::super::sight::{Budget, Counts, Endless, GivenUp, Loss, Takes};
+use super::super::cards::{Card, Kind};
+use super::super::sight::{Budget, Counts, Endless, GivenUp, Loss, Replacement, Takes};
 use super::super::text::text;
 use super::super::wish::Wish;
 use super::*;
@@ -95,6 +95,7 @@ fn decision(child: &str, key: u64, outcome: Outcome) -> Decision {
         outcome,
         attempt: 1,
         used: Some((1, 5)),
+        replaced: None,
     }
 }
 

@@ -101,6 +101,7 @@ fn failure_with(text: &str) -> (Time, Decision) {
         outcome: Outcome::Resumed,
         attempt: 1,
         used: None,
+        replaced: None,
     };
     (NOW, decision)
 }

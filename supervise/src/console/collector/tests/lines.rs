@@ -151,3 +151,24 @@ fn con_27_messages_to_an_actor_that_a_failure_has_ended_are_lost_until_no_more_c
     let said = lines.after(&view);
     assert!(matches!(&said[..], [Line::Over { kind: Kind::MessagesLost, has_ended: false, .. }]), "{said:?}");
 }
+
+/// A reader who comes between two looks is not told of a next try if nobody is left who tries. Rules 22.3 and 22.8.
+#[test]
+fn con_13_a_glance_sees_that_a_backoff_supervisor_has_ended() {
+    let mut collector = Collector::default();
+    failed(&mut collector, 1, decision("/user/office/clerk", 7, Outcome::Stopped { children: 1 }));
+    let child = "/user/office/clerk".to_owned();
+    let delayed = Replacement { child, delay: secs(600), attempt: 3, failures: 3 };
+    collector.happened(Happening::Delayed(delayed), secs(1));
+    (0..10).for_each(|_| lose(&mut collector, secs(2), "/user/office", "Stamp"));
+    let tries = |view: &View| {
+        let waits = |card: &&Card| card.moments.iter().any(|moment| moment.at > secs(100));
+        view.cards.iter().filter(waits).count()
+    };
+    assert_eq!(tries(&look(&mut collector, 3, &[at(2, "office", 5)])), 2);
+    let mut glance = collector.glance(secs(4), &mut []);
+    glance.see(&at(0, "", 1));
+    glance.see(&at(1, "user", 2));
+    let view = glance.close();
+    assert_eq!((tries(&view), kinds(&view)), (0, vec![(Kind::MessagesLost, "/user/office")]));
+}
