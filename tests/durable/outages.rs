@@ -141,6 +141,35 @@ fn a_queue_that_cannot_be_claimed_again_does_not_hold_up_the_others() {
     });
 }
 
+/// Nobody keeps the acknowledgement of a queue without an owner.
+#[test]
+fn what_was_begun_before_its_queue_was_lost_comes_again_as_after_a_crash() {
+    let (store, world) = (Stumbling::default(), World::default());
+    store.process(async |system| {
+        store.script().has_no_marks = true;
+        let [orders, others] = ["orders", "others"].map(|name| spawn(&system, &world, name));
+        orders.place(that(1, Does::Wait)).accepted().await.expect("the store works");
+        orders.place(order(2)).accepted().await.expect("the store works");
+        store.script().unclaimable = Some("/user/orders");
+        store.script().lost_groups = 1;
+        others.place(order(0)).accepted().await.expect_err("the group is lost");
+        sleep(LONG).await;
+        store.script().has_lapsed = true;
+        world.gate.notify_one();
+        sleep(LONG).await;
+        store.script().unclaimable = None;
+        world.gate.notify_one();
+        sleep(LONG).await;
+        orders.place(order(3)).accepted().await.expect("the store works");
+        sleep(LONG).await;
+        let seen = world.seen();
+        assert_eq!(world.begun(), [1, 1, 2, 3], "nobody knows that 1 was handled");
+        assert!(seen[1].after_crash, "it was begun before: {seen:?}");
+        let last = seen.last().expect("some have begun");
+        assert_eq!((last.number, last.after_crash), (3, false), "it is new: {seen:?}");
+    });
+}
+
 #[test]
 fn queues_that_were_not_durable_when_the_store_failed_do_not_exchange_their_messages() {
     let (store, world) = (Stumbling::default(), World::default());

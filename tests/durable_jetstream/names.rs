@@ -426,3 +426,25 @@ async fn who_is_told_that_another_record_is_on_its_way_looks_again() {
     let (claim, faster) = tokio::join!(other.claim("slower"), faster);
     assert_eq!(claim.expect("nobody has it").queue.0, faster.0 + 1);
 }
+
+/// Nothing is lost: the process that discards it goes on, or somebody discards it again.
+#[tokio::test]
+async fn a_claim_says_that_somebody_may_be_discarding_the_queue() {
+    let Some(server) = Server::start() else { return };
+    let proxy = Proxy::to(server.port()).await;
+    let (mut first, _) = opened(&proxy.url()).await;
+    let queue = first.claim("orders").await.expect("nobody has it").queue;
+    first.commit(&Group { changes: vec![Change::Release(queue)] }).await.expect("the server runs");
+    let discard = Group { changes: vec![Change::DiscardQueue("orders".to_owned())] };
+    // Its stream goes first.
+    proxy.holds("state.shared.");
+    tokio::select! {
+        committed = first.commit(&discard) => panic!("it cannot end: {committed:?}"),
+        () = proxy.has_held() => {}
+    }
+    let (mut second, _) = opened(&server.url()).await;
+    let error = second.claim("orders").await.expect_err("its stream is gone");
+    assert!(error.text.contains("discarding its queue"), "{error}");
+    second.commit(&discard).await.expect("the server runs");
+    assert_ne!(second.claim("orders").await.expect("it is a new one").queue, queue);
+}

@@ -8,7 +8,7 @@ use supervise::durable::{Appended, Change, Fate, MessageId, MessageStore, QueueI
 
 use crate::proxy::Proxy;
 use crate::server::Server;
-use crate::{Desk, append, large};
+use crate::{Desk, append, claims, large, opened};
 
 /// A message of almost the greatest size still has room for its failures.
 #[tokio::test]
@@ -143,4 +143,30 @@ async fn a_retry_takes_no_other_message_out_of_quarantine() {
     let room = Room { messages: 10, bytes: 1 << 20 };
     let left = desk.store.quarantined("orders", Seq(0), room).await.expect("the server runs");
     assert_eq!(left.len(), 1, "nobody has retried or discarded it");
+}
+
+/// Its owner dies when it is in quarantine and has not left the queue yet.
+#[tokio::test]
+async fn a_message_that_was_cut_is_not_quarantined_twice() {
+    let Some(server) = Server::start() else { return };
+    let proxy = Proxy::to(server.port()).await;
+    let mut desk = Desk::new(&proxy.url()).await;
+    let queue = desk.queue;
+    publish_foreign(&server, queue, vec![0xff; 1 << 20]).await;
+    desk.commit(vec![append(queue, 2, None)]).await.expect("the server runs");
+    proxy.holds("STREAM.MSG.DELETE");
+    let id = MessageId { queue, seq: Seq(1) };
+    let confine = Change::Quarantine { id, fate: Fate::Damaged, failures: vec!["x".repeat(512); 16] };
+    tokio::select! {
+        committed = desk.commit(vec![confine]) => panic!("it cannot leave the queue: {committed:?}"),
+        () = proxy.has_held() => {}
+    }
+    drop(desk);
+    let (mut store, _) = opened(&server.url()).await;
+    let claim = claims(&mut store).await.expect("the lease ends");
+    let mut desk = Desk { store, queue: claim.queue };
+    assert_eq!((desk.bodies().await, claim.waiting), (vec![2], 1), "it is in quarantine");
+    let room = Room { messages: 10, bytes: 1 << 24 };
+    let confined = desk.store.quarantined("orders", Seq(0), room).await.expect("the server runs");
+    assert_eq!(confined.len(), 1, "once");
 }

@@ -103,3 +103,61 @@ async fn credentials_that_are_not_there_are_named() {
     let error = open(store).await.expect_err("there is no such file");
     assert!(error.to_string().contains("/nowhere/shop.creds"), "{error}");
 }
+
+/// A server that wants this login, written as in its configuration. `None` if it is not installed.
+fn guarded(login: &str) -> Option<Server> {
+    Server::configured(format!("authorization {{ {login} }}"))
+}
+
+/// The servers' URLs, with this login in the first one.
+fn with_login(login: &str, server: &Server) -> JetStreamStore {
+    let at = format!("127.0.0.1:{}", server.port());
+    JetStreamStore::new(format!("nats://{login}@{at}, {at},")).accept_timeout(std::time::Duration::from_secs(2))
+}
+
+#[tokio::test]
+async fn a_user_and_a_password_in_the_url_log_in() {
+    let Some(server) = guarded("user: shop, password: \"p@ss,w:rd/%\"") else { return };
+    open(with_login("shop:p%40ss%2Cw%3Ard%2F%25", &server)).await.expect("it is the password");
+    let error = open(with_login("shop:other", &server)).await.expect_err("it is not the password");
+    assert!(error.to_string().contains("authorization"), "{error}");
+    open(JetStreamStore::new(server.url())).await.expect_err("nobody has logged in");
+}
+
+#[tokio::test]
+async fn a_token_in_the_url_logs_in() {
+    let Some(server) = guarded("token: \"a-token\"") else { return };
+    open(with_login("a-token", &server)).await.expect("it is the token");
+    open(with_login("another", &server)).await.expect_err("it is another");
+}
+
+#[tokio::test]
+async fn the_login_in_a_url_is_shown_nowhere() {
+    let urls = [
+        "nats://me:hidden@127.0.0.1:1,tls://me:hidden@[::1]:1",
+        "me:hidden@127.0.0.1:1",
+        "nats://hidden@127.0.0.1:1",
+        "nats://me:hid,hidden/hidden@hidden@127.0.0.1:1",
+        "nats://me:1,hidden@127.0.0.1:1",
+        "nats://me:hidden@127.0.0.1:nowhere",
+        "nats://me:hidden@127.0.0.1:1,nats://me:hidden2@127.0.0.1:2",
+    ];
+    for url in urls {
+        let store = JetStreamStore::new(url);
+        let shown = format!("{store:?}");
+        let error = open(store).await.expect_err("nobody is there");
+        for text in [shown, format!("{error} {error:?}")] {
+            assert!(!text.contains("hid") && !text.contains("me:"), "{url}: {text}");
+        }
+    }
+    let shown = format!("{:?}", JetStreamStore::new("nats://me:hidden@one:4222,tls://two"));
+    assert!(shown.contains("nats://one:4222,tls://two"), "the servers are shown: {shown}");
+}
+
+/// A cluster may name servers that are in no URL. Nobody may make the client send its login to one of them in the clear.
+#[tokio::test]
+async fn a_server_without_encryption_is_refused_if_one_url_begins_with_tls() {
+    let Some(server) = Server::start() else { return };
+    let mixed = JetStreamStore::new(format!("tls://127.0.0.1:1,{}", server.url()));
+    open(mixed).await.expect_err("the server does not encrypt");
+}

@@ -20,7 +20,7 @@ fn stream_name(queue: QueueId) -> String {
     format!("SV_shop_Q{}", queue.0)
 }
 
-async fn configure(server: &Server, stream: &str, change: impl FnOnce(&mut Config)) {
+pub(crate) async fn configure(server: &Server, stream: &str, change: impl FnOnce(&mut Config)) {
     let context = server.context().await;
     let mut config = context.get_stream(stream).await.expect("it is there").cached_info().config.clone();
     change(&mut config);

@@ -16,7 +16,8 @@ use tokio::time::timeout;
 
 use crate::fixture::{self, Begun, LONG, Log, OPEN, node, open, shut};
 use crate::server::Server;
-use crate::{LEASE, URL, said, signal, store};
+use crate::settings::configure;
+use crate::{LEASE, URL, said, signal, store, stream_of_only_queue};
 
 /// How many messages a node holds at a time.
 const WINDOW: usize = 4;
@@ -234,4 +235,31 @@ async fn dur_45_a_server_that_is_killed_under_nodes_that_share_loses_and_repeats
     assert!(twice.is_empty(), "nobody died, and nobody sent these twice: {twice:?}");
     first.terminate().await;
     second.terminate().await;
+}
+
+/// The stream of the queue cannot be used for a while, so nobody owns the queue, and nobody keeps the acknowledgement.
+#[tokio::test]
+async fn what_was_begun_before_a_shared_queue_was_lost_comes_again_as_after_a_crash() {
+    let Some(server) = Server::start() else { return };
+    let (log, gate) = (Log::default(), shut());
+    let system = node(&server.url());
+    let worker = spawn(&system, "one", &log, &gate);
+    insist(&worker, 1).await;
+    log.until("it begins", |log| log.numbers() == [1]).await;
+    let stream = stream_of_only_queue(&server).await;
+    configure(&server, &stream, |config| config.max_age = Duration::from_secs(3600)).await;
+    let is_down = async || matches!(worker.work(2).accepted().await, Err(AcceptError::StoreDown(_)));
+    let opened_again = async {
+        while !is_down().await {}
+        while system.store().queues().await.is_err() {}
+    };
+    timeout(LONG, opened_again).await.expect("the store works for other queues");
+    assert!(is_down().await, "it has lost the queue");
+    gate.add_permits(OPEN);
+    configure(&server, &stream, |config| config.max_age = Duration::ZERO).await;
+    let again = |log: &Log| log.all().into_iter().filter(|begun| begun.number == 1).nth(1);
+    log.until("it comes again", |log| again(log).is_some()).await;
+    let delivery = again(&log).expect("it has come").delivery;
+    assert!(delivery.after_crash(), "it was begun before: {delivery:?}");
+    system.terminate().await;
 }

@@ -10,7 +10,8 @@
 //! The cursor is the last message that was pushed. The messages after it are the backlog, which is one number, however many
 //! messages it has. Of those before it, only the open ones are remembered: all others have ended.
 //!
-//! A queue that is shared with others has no cursor: the store says which messages belong to this process.
+//! The store says which messages of a queue that is shared with others belong to this process. There, the cursor is the highest of those that were
+//! pushed.
 //!
 //! Rules 27.4, 27.6, 27.9, 27.10 and 27.19.
 
@@ -28,11 +29,11 @@ pub struct Queue {
     window: usize,
     /// After how many deaths of the process a message is quarantined.
     crashes: u32,
-    /// Everything up to here was pushed or does not exist any more.
+    /// Everything up to here was pushed or does not exist any more. In a shared queue, nothing after it was pushed.
     cursor: Seq,
     /// The highest number that a message has had so far.
     last: Seq,
-    /// Messages up to this one may have been begun by a process that died.
+    /// Messages up to this one may have been begun by a process that died, or by this one before it lost the queue.
     may_have_begun: Seq,
     /// All messages up to this one were handled by an earlier process, although the store may still have them.
     handled_before: Seq,
@@ -135,7 +136,7 @@ impl Queue {
         Self { begun, ..self }
     }
 
-    /// Messages up to `seq` may have been begun by a process that died.
+    /// Messages up to `seq` may have been begun by a process that died, or by this one before it lost the queue.
     #[must_use]
     pub fn with_doubts(self, seq: Seq) -> Self {
         Self { may_have_begun: self.may_have_begun.max(seq), ..self }
@@ -143,7 +144,7 @@ impl Queue {
 
     /// One owner's part of a queue that is shared.
     pub fn shared(window: usize, crashes: u32, last: Seq) -> Self {
-        let alone = Self::claimed(window, crashes, last, Seq(0), None, false);
+        let alone = Self::claimed(window, crashes, last, Seq(0), None, true);
         Self { shared: Some(true), ..alone }
     }
 
@@ -321,6 +322,7 @@ impl Queue {
             let seq = seen.seq;
             let is_new = self.back.remove(&seq) || !self.open.contains(&seq);
             self.open.insert(seq);
+            self.cursor = self.cursor.max(seq);
             is_new.then_some(match seen {
                 Seen { is_damaged: true, .. } => Fed::Damaged(seq),
                 Seen { crashes, .. } if *crashes >= self.crashes => Fed::Crashed(seq),
@@ -419,7 +421,12 @@ impl Queue {
         self.last
     }
 
-    /// Whether the message may have been begun by a process that died.
+    /// No message after this one was given to the owner.
+    pub fn pushed(&self) -> Seq {
+        self.open.last().copied().map_or(self.cursor, |last| self.cursor.max(last))
+    }
+
+    /// Whether the message may have been begun by a process that died, or by this one before it lost the queue.
     pub fn may_have_begun(&self, seq: Seq) -> bool {
         seq <= self.may_have_begun
     }

@@ -85,6 +85,8 @@ pub(super) struct Writer {
     numbers: HashMap<Arc<str>, (QueueId, u64)>,
     /// Owners whose queues belong to other processes.
     standby: Standby,
+    /// For each queue that was lost: messages up to this one may have been begun before. If nobody else has got the queue, only this process knows it.
+    begun: HashMap<QueueId, Seq>,
     /// Told when the store is closed.
     closing: Option<oneshot::Sender<()>>,
 }
@@ -137,6 +139,7 @@ impl Writer {
             looks: None,
             numbers: HashMap::new(),
             standby: Standby::default(),
+            begun: HashMap::new(),
             closing: None,
         }
     }
@@ -370,7 +373,8 @@ impl Writer {
             )
         };
         let queue = if outlet.has_batches { queue.of_batches() } else { queue };
-        let mut queue = queue.with_doubts(claim.may_have_begun);
+        let begun_here = self.begun.get(&claim.queue).copied().unwrap_or_default();
+        let mut queue = queue.with_doubts(claim.may_have_begun.max(begun_here));
         {
             let mut before = outlet.queue();
             if before.is_released() {

@@ -11,6 +11,7 @@ mod read;
 mod record;
 mod rename;
 mod reserve;
+mod servers;
 mod shared;
 mod shares;
 mod tally;
@@ -93,8 +94,10 @@ const ACCEPT_TIMEOUT: Duration = Duration::from_secs(5);
 ///
 /// Whoever may publish to the subjects `sv.<system>.>` of the server can send messages to your actors, and whoever may read its streams can read
 /// them. Give the service an account or a user of its own. With a URL `nats://..`, the connection is encrypted only if the server demands it: for a
-/// server on another machine write `tls://..`, or set [`root_certificates`](Self::root_certificates). A user and a password may be in the URL,
-/// `tls://user:password@host`; [`client_certificate`](Self::client_certificate) and [`credentials`](Self::credentials) are the other ways to log in.
+/// server on another machine write `tls://..`, or set [`root_certificates`](Self::root_certificates). If one URL begins with `tls`, all connections
+/// are encrypted. A user and a password, or a token, may be in the URL: `tls://user:password@host` or `tls://token@host`. Write their special
+/// characters as in `%40`, which is `@`. All servers of a list get the same login, so one URL with it is enough.
+/// [`client_certificate`](Self::client_certificate) and [`credentials`](Self::credentials) are the other ways to log in.
 ///
 /// # Server
 ///
@@ -184,11 +187,6 @@ impl JetStreamStore {
         self
     }
 
-    /// The servers of a cluster.
-    fn urls(&self) -> Vec<&str> {
-        self.url.split(',').map(str::trim).collect()
-    }
-
     fn opened(&mut self) -> Result<&mut Open, StoreError> {
         self.open.as_mut().ok_or_else(|| broken("the message store on NATS is not open"))
     }
@@ -227,7 +225,7 @@ fn random() -> u64 {
 
 impl fmt::Debug for JetStreamStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("JetStreamStore").field("url", &self.url).finish_non_exhaustive()
+        f.debug_struct("JetStreamStore").field("url", &servers::shown(&self.url)).finish_non_exhaustive()
     }
 }
 

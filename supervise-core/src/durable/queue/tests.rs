@@ -173,3 +173,20 @@ fn a_batch_of_which_some_have_been_charged_too_often_loses_none() {
     let wanted = queue.wants().expect("they are read again");
     assert_eq!(queue.page(wanted, &page, true), [Fed::Try(Seq(3)), Fed::Push(Seq(4))]);
 }
+
+#[test]
+fn what_was_pushed_is_known_when_its_queue_is_lost() {
+    let mut alone = Queue::claimed(2, 3, Seq(9), Seq(0), None, true);
+    assert_eq!(alone.pushed(), Seq(0));
+    let wanted = alone.wants().expect("there is a backlog");
+    assert_eq!(alone.page(wanted, &seen([3, 4]), true).len(), 2);
+    alone.end(Seq(4));
+    assert_eq!(alone.pushed(), Seq(4), "it has ended, and perhaps nobody knows that");
+    let mut shared = Queue::shared(2, 3, Seq(9));
+    assert_eq!(shared.pushed(), Seq(0), "others may have the messages that are there");
+    assert_eq!(shared.taken(&seen([5, 7]), true, false).len(), 2);
+    shared.end(Seq(7));
+    shared.forget_ended(Seq(7));
+    assert_eq!(shared.taken(&seen([2]), true, false).len(), 1);
+    assert_eq!(shared.pushed(), Seq(7));
+}

@@ -109,6 +109,9 @@ impl Writer {
         let entry = self.queues.remove(&term)?;
         self.hungry.remove(&term);
         let (messages, controls) = self.group.forget(term, entry.id);
+        let pushed = entry.outlet.queue().pushed();
+        let begun = self.begun.entry(entry.id).or_default();
+        *begun = pushed.max(*begun);
         entry.outlet.lose(self.inbox.next_number());
         if let Some(next) = self.suspects.forget(term) {
             self.let_in(next);

@@ -285,7 +285,7 @@ impl Open {
             }
             Err(error) if is_gone(&error) => {
                 let text = format!(
-                    "the stream {name} is gone, with all messages that it had: restore it, or discard its queue"
+                    "the stream {name} is gone. If somebody is discarding its queue, or giving the queue's name to another one, wait until that is done, and repeat it if it was interrupted. Otherwise all messages of the queue are lost: restore the stream, or discard the queue"
                 );
                 Err(StoreError::new(StoreErrorKind::Damaged, text))
             }

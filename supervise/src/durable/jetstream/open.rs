@@ -23,6 +23,7 @@ use super::lease::Leases;
 use super::names::{Known, NamesRead, Queue, first_of, stream_name, unfit};
 use super::read::{last_messages, last_number, numbers};
 use super::reserve::Reserve;
+use super::servers::servers;
 use super::{JetStreamStore, KEYS_ARE_KEPT, Result, broken};
 
 /// How many bytes a message in quarantine may have more than in its queue: its failures, which the runtime bounds.
@@ -66,7 +67,8 @@ impl Open {
     pub(super) async fn connect(store: &JetStreamStore, system: &str) -> Result<Self> {
         let options = ConnectOptions::new().request_timeout(Some(store.accept_timeout));
         let options = store.security.apply(options).await?;
-        let client = options.connect(store.urls()).await.map_err(broken)?;
+        let (servers, options) = servers(&store.url, options)?;
+        let client = options.connect(servers).await.map_err(broken)?;
         let mut context = jetstream::new(client.clone());
         context.set_timeout(store.accept_timeout);
         let plain = |letter: char| if letter.is_ascii_alphanumeric() || letter == '-' { letter } else { '_' };

@@ -20,11 +20,6 @@ const ELSEWHERE: u64 = 1 << 48;
 /// How many bytes the id of a retried message may take, with its header.
 const ID: usize = 128;
 
-/// Whether two messages were the same in the stream of their queue.
-fn is_same(one: &Stored, other: &Stored) -> bool {
-    record::encode_stored(one) == record::encode_stored(other)
-}
-
 /// The number that a message in quarantine had in its queue.
 pub(super) fn before_quarantine(number: u64) -> u64 {
     number % ELSEWHERE
@@ -47,7 +42,7 @@ impl Open {
     /// The place of a message in quarantine. If somebody has made its stream anew, or restored an older one, an earlier message with the same
     /// number may be in quarantine.
     async fn place(&self, mut id: MessageId, message: &Stored) -> Result<MessageId> {
-        while self.confined(id).await?.is_some_and(|there| !is_same(&there, message)) {
+        while self.confined(id).await?.is_some_and(|there| !record::is_same(&there, message)) {
             id.seq.0 += ELSEWHERE;
         }
         Ok(id)
@@ -63,7 +58,7 @@ impl Open {
     pub(super) async fn is_confined(&self, id: MessageId, message: &Stored, places: &[u64]) -> Result<bool> {
         for place in places.iter().filter(|place| before_quarantine(**place) == id.seq.0) {
             let there = self.confined(MessageId { seq: Seq(*place), ..id }).await?;
-            if there.is_some_and(|there| is_same(&there, message)) {
+            if there.is_some_and(|there| record::is_same(&there, message)) {
                 return Ok(true);
             }
         }

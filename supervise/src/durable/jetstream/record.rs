@@ -121,11 +121,21 @@ pub(super) fn encode_confined(message: &Stored, fate: Fate, since: SystemTime, r
     let confined = encode_body(&body, message, fate, since);
     let Some(excess) = confined.len().checked_sub(room).filter(|excess| *excess > 0) else { return confined };
     let fits = body.len().saturating_sub(excess.saturating_add(CUT));
-    let text =
-        format!("the message is too large for the quarantine: its last {} bytes are missing", body.len() - fits);
     let mut message = message.clone();
-    message.failures.push(text);
+    message.failures.push(missing(body.len() - fits));
     encode_body(&body[..fits], &message, fate, since)
+}
+
+fn missing(bytes: usize) -> String {
+    format!("the message is too large for the quarantine: its last {bytes} bytes are missing")
+}
+
+/// Whether a message in quarantine is this one of a queue.
+pub(super) fn is_same(confined: &Stored, message: &Stored) -> bool {
+    let message = encode_stored(message);
+    message.strip_prefix(&encode_stored(confined)[..]).is_some_and(|cut| {
+        cut.is_empty() || confined.failures.last().is_some_and(|failure| *failure == missing(cut.len()))
+    })
 }
 
 /// How many bytes the text about missing bytes may take.
