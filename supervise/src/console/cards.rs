@@ -444,9 +444,9 @@ mod tests {
             let link = kind.link();
             assert!(link.len() + 2 <= COLUMNS, "{link}");
             let anchor = link.split_once('#').map(|(_, anchor)| format!("<a id=\"{anchor}\"></a>")).unwrap();
-            let mut lines = include_str!("../../docs/console.md").lines().filter(|line| line.contains(&anchor));
-            let (Some(line), None) = (lines.next(), lines.next()) else { panic!("one line has {anchor}") };
-            let advice = line.trim_end_matches(" |").rsplit(" | ").next().map(|advice| advice.replace('*', ""));
+            let mut rows = include_str!("../../docs/console.md").lines().filter(|row| row.contains(&anchor));
+            let (Some(row), None) = (rows.next(), rows.next()) else { panic!("one row has {anchor}") };
+            let advice = row.trim_end_matches(" |").rsplit(" | ").next().map(|advice| advice.replace('*', ""));
             assert_eq!(advice.as_deref(), Some(kind.advice()), "{anchor}");
         }
     }
