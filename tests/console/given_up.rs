@@ -1,4 +1,4 @@
-//! What an operator reads when an actor is given up, and what replaces it is not the supervisor that restarted it. Rules 13.4 and 22.3.
+//! What an operator reads when a supervisor gives an actor up, and another supervisor replaces the actor. Rules 13.4 and 22.3.
 
 use std::time::Duration;
 
@@ -49,7 +49,7 @@ fn lines(log: &Log, part: &str) -> usize {
     log.all().iter().filter(|line| line.text.contains(part)).count()
 }
 
-/// Why a pattern is down is what its last child was given up for.
+/// The card of a pattern that is down says why the last child was given up.
 #[supervise::test]
 async fn con_15_a_pattern_whose_last_child_gave_up_says_why(system: &TestSystem) {
     system.allow_failures();
@@ -67,7 +67,7 @@ async fn con_15_a_pattern_whose_last_child_gave_up_says_why(system: &TestSystem)
     assert_eq!(text.matches("Why: no ink").count(), 2, "{}", watch.text());
 }
 
-/// What ended is not gone for good. Rules 13.4 and 22.4.
+/// An actor that has ended may not be gone for good. Rules 13.4 and 22.4.
 #[supervise::test]
 async fn con_27_the_lists_say_which_actors_are_replaced(system: &TestSystem) {
     system.allow_failures();

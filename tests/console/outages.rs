@@ -58,9 +58,9 @@ impl Bank {
     }
 }
 
-/// What is spawned under the name of a supervisor that was stopped has not failed before, whether or not a look saw that nobody was there.
+/// A supervisor that is spawned under the name of one that was stopped starts without failures, whether or not a look has found the place empty.
 #[supervise::test]
-async fn con_13_a_supervisor_that_takes_the_name_of_another_one_has_not_its_loop(system: &TestSystem) {
+async fn con_13_a_supervisor_that_takes_the_name_of_another_one_is_not_in_its_loop(system: &TestSystem) {
     system.allow_failures();
     system.allow_dead_letters();
     let delays = || Backoff::exponential(Duration::from_secs(40), Duration::from_secs(400));
@@ -85,7 +85,7 @@ async fn con_13_a_supervisor_that_takes_the_name_of_another_one_has_not_its_loop
     let (clerk, bank) = (office(system, delays()), open());
     look(system, &mut watch, 1).await;
     assert!(watch.text().contains("All is well"), "{}", watch.text());
-    // Nor are their first failures the fourth ones of the others.
+    // Their first failures do not count as the fourth ones of the earlier actors.
     bank.clerks().await.unwrap().get_or_spawn(1).unwrap().stamp().tell().unwrap();
     clerk.stamp().tell().unwrap();
     look(system, &mut watch, 1).await;
@@ -203,7 +203,7 @@ impl Shop {
     }
 }
 
-/// A branch is not down any longer when the actor above it was replaced as a whole. Rule 22.3.
+/// A branch is no longer down when the actor above it was replaced as a whole. Rule 22.3.
 #[supervise::test]
 async fn con_15_a_branch_is_not_down_when_its_supervisor_was_replaced(system: &TestSystem) {
     system.allow_failures();

@@ -67,7 +67,7 @@ async fn a_damaged_message_keeps_its_bytes_in_quarantine_and_stays_damaged() {
     assert!(seen[0].is_damaged && *seen[0].body == *bytes, "{seen:?}");
 }
 
-/// Otherwise they would be gone after a retry.
+/// Otherwise these bytes would be gone after a retry.
 #[tokio::test]
 async fn a_message_with_bytes_behind_its_end_is_damaged() {
     let Some(server) = Server::start() else { return };
@@ -145,7 +145,7 @@ async fn a_retry_takes_no_other_message_out_of_quarantine() {
     assert_eq!(left.len(), 1, "nobody has retried or discarded it");
 }
 
-/// Its owner dies when it is in quarantine and has not left the queue yet.
+/// The owner of the queue dies when the message is in quarantine and has not left the queue yet.
 #[tokio::test]
 async fn a_message_that_was_cut_is_not_quarantined_twice() {
     let Some(server) = Server::start() else { return };

@@ -244,7 +244,7 @@ async fn an_ask_beyond_the_limit_is_refused_at_the_asker() {
     assert_eq!(soon(echo.echo("next".to_owned())).await.unwrap(), "next");
 }
 
-/// With none, it could not even be asked who is there.
+/// With a limit of 0, the node could not even search for an actor.
 #[tokio::test(start_paused = true)]
 async fn a_node_whose_limit_is_set_to_nothing_knows_one_actor_and_asks_it() {
     let network = Network::new(1);
@@ -256,7 +256,7 @@ async fn a_node_whose_limit_is_set_to_nothing_knows_one_actor_and_asks_it() {
     assert_eq!(verdicts(&mut events), Vec::<&str>::new());
 }
 
-/// A search takes the place of an ask.
+/// A search counts as an ask.
 #[tokio::test(start_paused = true)]
 async fn rem_68_a_search_beyond_the_limit_of_asks_goes_on_when_an_ask_has_ended() {
     let network = Network::new(68);

@@ -137,7 +137,7 @@ async fn rem_65_at_the_verdict_each_message_that_did_not_leave_is_a_dead_letter_
     let told: Vec<&str> = (0..200).map(|number| if number % 7 == 0 { "Fail" } else { "Note" }).collect();
     for (number, name) in told.iter().enumerate() {
         if number == 10 {
-            // These leave. For those that follow together, the window has no longer enough room.
+            // These leave. The window no longer has enough room for the frames of the others.
             settle().await;
         }
         let is_told =

@@ -425,7 +425,7 @@ async fn rem_58_a_graceful_stop_without_a_watch_is_ok_only_when_the_actor_has_en
     }
 }
 
-/// Nobody knows whether an actor lives whose node was given up before, or while, code waited for the end of the actor.
+/// Code waits for the end of an actor. If the actor's node is given up before or during the wait, nobody knows whether the actor lives.
 #[tokio::test(start_paused = true)]
 async fn rem_66_an_actor_whose_node_was_given_up_earlier_is_unreachable_and_not_gone() {
     let network = Network::new(66);
@@ -522,7 +522,7 @@ async fn rem_64_when_the_waiting_system_ends_the_end_of_another_systems_actor_is
     assert_eq!(one.graceful_stop(&echo, within).await, Ok(HowEnded::AlreadyGone));
 }
 
-/// They run after the last actor, and the system has ended only after them.
+/// Callbacks run after the last actor has ended, and the system ends only after them.
 #[tokio::test(start_paused = true)]
 async fn rem_64_a_callback_at_the_end_of_its_system_does_not_wait_for_ever_for_the_end_of_an_actor() {
     let (here, there) = two(&Network::new(64)).await;

@@ -159,7 +159,7 @@ pub trait Supervisor: Sized + 'static {
     message = "`{Self}` is not an actor yet: it has no `#[actor] impl` block",
     label = "no messages are declared for `{Self}`",
     note = "write `#[actor] impl {Self} {{}}`, and in it a method with `#[handler]` for each message",
-    note = "if you have such a block: is it the impl of a trait (which does not count), or is `#[async_trait]` above `#[actor]` (remove it: handlers do not need it)?"
+    note = "if you have such a block: the impl of a trait does not count, and `#[async_trait]` above `#[actor]` hides the block (remove it: handlers do not need it)"
 )]
 pub trait Actor: Supervisor
     // the fields of an actor must be `Send`: use `Arc` for `Rc`, `Arc<dyn T + Send + Sync>` for `Arc<dyn T>`

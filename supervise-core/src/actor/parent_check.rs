@@ -32,8 +32,8 @@ pub trait DecidesUnasked<E: ?Sized> {}
 #[diagnostic::do_not_recommend]
 impl<P: Decides<E>, E: ?Sized> DecidesUnasked<E> for P {}
 
-/// [`Decides`], for the failed start of `A`, which has declared children. A trait of its own, so that its message says why `A` can fail
-/// to start.
+/// [`Decides`], for the failed start of `A`, which has declared children. It is a trait of its own, so that rustc's message says why `A`
+/// can fail to start.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no supervision rule for the failure `InitializationFailed` of `{A}`",
     label = "`{A}` fails to start when one of its `#[child(..)]` fields cannot start, and `{Self}` does not say what happens then",
@@ -70,7 +70,7 @@ pub enum InitializationFailed {}
 )]
 pub trait DecidesAll {}
 
-/// [`DecidesAll`], for whatever the table of `A` escalates. A trait of its own, so that its message names `A`.
+/// [`DecidesAll`], for whatever the table of `A` escalates. It is a trait of its own, so that rustc's message names `A`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no `on(_)` rule, but `{A}` may escalate any failure to it",
     label = "`{A}` escalates whatever its own table does not name, and `{Self}` does not say what happens then",

@@ -123,7 +123,7 @@ impl<P> EscalationsDecidedBy<P> for StoppingTable {}
 #[derive(Debug, Clone, Copy)]
 pub enum Unchecked {}
 
-/// [`DecidesAll`], for whatever [`Unchecked`] escalates. A trait of its own, so that its message can say why.
+/// [`DecidesAll`], for whatever [`Unchecked`] escalates. It is a trait of its own, so that rustc's message can say why.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no `on(_)` rule, but this child may escalate any failure to it",
     label = "the strategy or the decider of this child is chosen at run time, so the compiler does not know what it escalates",

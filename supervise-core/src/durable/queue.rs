@@ -10,8 +10,8 @@
 //! The cursor is the last message that was pushed. The messages after it are the backlog, which is one number, however many
 //! messages it has. Of those before it, only the open ones are remembered: all others have ended.
 //!
-//! The store says which messages of a queue that is shared with others belong to this process. There, the cursor is the highest of those that were
-//! pushed.
+//! If a queue is shared with other processes, the store says which messages belong to this one, and the cursor is the highest message that was
+//! pushed here.
 //!
 //! Rules 27.4, 27.6, 27.9, 27.10 and 27.19.
 
@@ -29,7 +29,7 @@ pub struct Queue {
     window: usize,
     /// After how many deaths of the process a message is quarantined.
     crashes: u32,
-    /// Everything up to here was pushed or does not exist any more. In a shared queue, nothing after it was pushed.
+    /// Everything up to here was pushed or does not exist any more. In a shared queue, it is the highest message that was pushed here.
     cursor: Seq,
     /// The highest number that a message has had so far.
     last: Seq,

@@ -201,9 +201,9 @@ impl Delivery {
     }
 
     /// Whether the message may have been begun by a process that died: it was under way when a process died, or it
-    /// waited when the machine stopped or an owner on a NATS server died. Also whether it may have been begun in this
-    /// process before the process lost the queue for a while. If this is `false` and the
-    /// [attempt](Self::attempt) is 1, nobody has begun it before, with two exceptions: an actor with a stash may
+    /// waited when the machine stopped or an owner on a NATS server died. It is also `true` if this process may have
+    /// begun the message before it lost the queue for a while. If it is `false` and the
+    /// [attempt](Self::attempt) is 1, nobody has begun the message before, with two exceptions: an actor with a stash may
     /// have handled it out of turn, and a message that was retried from quarantine begins anew.
     /// Rule [27.6](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.6).
     pub fn after_crash(&self) -> bool {

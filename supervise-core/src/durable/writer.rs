@@ -85,7 +85,8 @@ pub(super) struct Writer {
     numbers: HashMap<Arc<str>, (QueueId, u64)>,
     /// Owners whose queues belong to other processes.
     standby: Standby,
-    /// For each queue that was lost: messages up to this one may have been begun before. If nobody else has got the queue, only this process knows it.
+    /// For each queue that this process has lost: it may have begun messages up to this one. If no other process has claimed the queue since, nobody
+    /// else knows that.
     begun: HashMap<QueueId, Seq>,
     /// Told when the store is closed.
     closing: Option<oneshot::Sender<()>>,

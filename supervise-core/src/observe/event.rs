@@ -50,7 +50,7 @@ pub enum Event {
         delay: Duration,
         /// How many times in a row a child has ended.
         attempt: u32,
-        /// How many of these ends were failures, since the last one that was none.
+        /// How many of these ends were failures. An end without a failure sets this to 0.
         failures: u32,
     },
     /// A supervisor decided about a failed child. This event occurs once for each failure

@@ -39,7 +39,7 @@ impl Observer {
         }
         let child = child();
         if logs {
-            // No decision is made about a pool or a backoff supervisor that gives up its last child. That has a line.
+            // If the child is a pool or a backoff supervisor that gave up its own last child, nobody decided about it, but giving up has a line.
             let loudly = self.failures().has_line(uid).unwrap_or(true);
             told(|| log::replacement_delayed(&child, delayed, loudly));
         }

@@ -62,7 +62,7 @@ pub struct BackoffSupervisor<C: Actor> {
     shared: Arc<Shared<C>>,
     child: Option<ActorRef<C>>,
     count: BackoffCount,
-    /// How many of the ends in a row were failures, since the last one that was none.
+    /// How many of the ends in a row were failures. An end without a failure sets this to 0.
     failures: u32,
     /// Counts the ends of the child within the window, if there is one.
     ends: RestartStatistics,

@@ -174,7 +174,7 @@ impl Peer<'_> {
         }
     }
 
-    /// Returns whether the actor has ended.
+    /// Delivers a message. Returns whether its actor has ended.
     fn message(
         &mut self,
         (to, bytes): (u64, u64),
@@ -310,7 +310,7 @@ impl Peer<'_> {
     }
 }
 
-/// A message for a handler that the actor does not have.
+/// Makes a dead letter of a message for a handler that the actor does not have.
 fn unknown(actor: &AnyActorRef, asked: Option<Asked>) {
     lose(actor, "unknown", DeadLetterReason::UnknownMessage, asked);
 }

@@ -180,7 +180,7 @@ impl<A: RemoteActor> Proxy<A> {
         gate
     }
 
-    /// The messages that are told so far travel in one frame.
+    /// Puts the messages that were told so far into one frame.
     fn told(&mut self, written: &mut Vec<Written>) {
         if !self.telling.is_empty() {
             written.push(Written::Told(self.telling.frame(self.actor)));
@@ -207,7 +207,7 @@ impl<A: RemoteActor> Proxy<A> {
             (Ok(contract), Some(asker)) => {
                 let body = self.telling.ask(contract);
                 let bytes = Frame::HEAD + body.len() as u64;
-                // They were sent before.
+                // The messages that were told before this ask travel before it.
                 self.told(written);
                 written.push(Written::Asked { name, body, asker });
                 bytes
@@ -220,7 +220,7 @@ impl<A: RemoteActor> Proxy<A> {
         }
     }
 
-    /// The name of a message that is written.
+    /// The name that dead letters give to a message that is written already.
     fn name_of(&self, message: &[u8]) -> &'static str {
         let number = take_number(message).map(|(number, _)| number);
         let handler = self.contracts.iter().position(|known| known.is_some() && *known == number);

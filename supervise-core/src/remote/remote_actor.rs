@@ -57,7 +57,7 @@ pub(super) trait Inlet {
     /// wait before it.
     fn deliver(&self, handler: &str, arguments: Arguments<'_>, must_wait: bool) -> Delivered;
 
-    /// A message for the handler of this name does not reach the actor.
+    /// Makes a dead letter of a message for the handler of this name, and answers its asker.
     fn lose(&self, handler: &str, why: DeadLetterReason, asked: Option<Asked>);
 }
 
@@ -123,7 +123,7 @@ impl<A: RemoteActor> Inlet for ActorRef<A> {
     }
 }
 
-/// A message of another node does not reach the actor.
+/// Makes a dead letter of a message of another node, and answers its asker.
 pub(super) fn lose(actor: &AnyActorRef, name: &'static str, why: DeadLetterReason, asked: Option<Asked>) {
     let is_asked = asked.is_some();
     if let Some(asked) = asked {

@@ -71,7 +71,7 @@ fn watch_from_outside(subject: &AnyActorRef) -> impl Future<Output = HowEnded> +
     });
     // If the system ends, its actors end with it. Those of other nodes may live on.
     let with_system = if subject.is_local() { HowEnded::AlreadyGone } else { HowEnded::Unreachable };
-    // A callback of the system that waits for more would wait for itself.
+    // A termination callback runs after the last actor has ended. If it waited for the end of the system, it would wait for itself.
     let may_live = subject.is_local() && !subject.has_ended();
     async move {
         let Ok(_watch) = watcher else {

@@ -89,7 +89,7 @@ impl Kind {
                 "Fix the cause that the card shows, then spawn the branch again or restart the program. If the limit was too tight, change `max_retries` and `within`."
             }
             Self::RestartLoop => {
-                "Fix the cause that the card shows. If a service is unavailable, use a backoff, so that the actor does not retry all the time. To have a delayed try at once, use `restart_now` by hand, or restart a backoff supervisor."
+                "Fix the cause that the card shows. If a service is unavailable, use a backoff, so that the actor does not retry all the time. To make the next try at once, use \"Restart now\" on the actor, or restart the backoff supervisor that waits to replace it."
             }
             Self::ShortOfThreads => {
                 "Move blocking calls and long computations to `ctx.blocking` or `spawn_blocking`, or give the runtime more threads."

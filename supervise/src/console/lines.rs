@@ -88,7 +88,7 @@ impl Lines {
                     continue;
                 }
                 let after = went.saturating_sub(told.since);
-                // Messages to an actor that has ended are lost all the same.
+                // The end of the recipient does not end the loss of messages to it.
                 let has_ended = told.kind != Kind::MessagesLost
                     && !is_of_place(&told.subject)
                     && view
@@ -218,7 +218,7 @@ struct Full<'a>(&'a str, &'a str);
 impl Display for Full<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Self(system, path) = self;
-        // That of an actor of another node is whole.
+        // The path of an actor of another node is a whole one already.
         if path.starts_with('/') { write!(f, "supervise://{system}{path}") } else { f.write_str(path) }
     }
 }

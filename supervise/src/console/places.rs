@@ -31,9 +31,9 @@ struct Place {
     stays: bool,
     /// The last of these failures.
     decision: Decision,
-    /// Whether the last one was a pool or a backoff supervisor that gave up its last child.
+    /// Whether the actor that failed last was a pool or a backoff supervisor that gave up its last child.
     gave_up: bool,
-    /// The loop in which the actor that failed last was before, or the children that it gave up. It goes on if the actor is replaced.
+    /// The earlier loop of the actor that failed last, or of the children that it gave up. It goes on if the actor is replaced.
     before: Option<Before>,
     /// What a backoff supervisor does about it: the delay of the replacement, and how many times in a row a child has ended.
     replaced: Option<(Duration, u32)>,
@@ -74,12 +74,12 @@ impl Place {
     }
 
     fn note(&mut self, decision: Decision, now: Time) {
-        // Nobody who has taken the name of its supervisor has failed before.
+        // If another supervisor has taken the name of the earlier one, the failures below the earlier one do not count.
         if self.is_calm(now) || decision.supervisor_key != self.decision.supervisor_key {
             *self = Self::of(decision, self.stays, now);
             return;
         }
-        // What fails has taken the place, perhaps before the delay was over.
+        // The actor that fails has taken the place, perhaps before the delay was over.
         self.pace.runs(now);
         (self.gave_up, self.replaced) = (false, None);
         self.pace.note(Duration::ZERO, false, now);
@@ -157,7 +157,7 @@ impl Place {
 #[derive(Debug, Default)]
 pub(super) struct Places {
     of: Vec<Place>,
-    /// When a place was forgotten last although it was not calm, or when the last of those in a loop ends its delay.
+    /// The last time at which a place was forgotten although it was not calm. For a place in a loop that waits, it is the end of its delay.
     forgot: Option<Time>,
 }
 
@@ -277,7 +277,7 @@ impl Places {
 
     /// Notes what a look has found: supervisors that have ended, so that their loops are over; and actors that have taken their place early.
     pub(super) fn found(&mut self, sought: &Sought, now: Time) {
-        // If the last actor failed during the look, the look may have found another one before.
+        // If the last failure came during the look, the look may have found what was there before the failure.
         let is_seen = |place: &Place| place.last < now && sought.0.contains_key(&place.decision.supervisor);
         self.of.retain(|place| !is_seen(place) || sought.supervisor_of(place).is_some());
         for place in self.of.iter_mut().filter(|place| is_seen(place)) {
@@ -287,7 +287,7 @@ impl Places {
         }
     }
 
-    /// The subjects of all loops, including those whose supervisor does not run, and those that they had before.
+    /// The subjects of all loops, including those whose supervisor does not run, and the subjects that the loops had before.
     pub(super) fn subjects(&self, now: Time) -> impl Iterator<Item = (Kind, String)> {
         let before = |place: &Place| place.before.as_ref().map_or_else(Vec::new, |before| before.subjects.clone());
         let subjects = move |place: &Place| before(place).into_iter().chain([place.subject()]);

@@ -95,8 +95,8 @@ const ACCEPT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Whoever may publish to the subjects `sv.<system>.>` of the server can send messages to your actors, and whoever may read its streams can read
 /// them. Give the service an account or a user of its own. With a URL `nats://..`, the connection is encrypted only if the server demands it: for a
 /// server on another machine write `tls://..`, or set [`root_certificates`](Self::root_certificates). If one URL begins with `tls`, all connections
-/// are encrypted. A user and a password, or a token, may be in the URL: `tls://user:password@host` or `tls://token@host`. Write their special
-/// characters as in `%40`, which is `@`. All servers of a list get the same login, so one URL with it is enough.
+/// are encrypted. A user and a password, or a token, may be in the URL: `tls://user:password@host` or `tls://token@host`. In them, write
+/// special characters percent-encoded, such as `%40` for `@`. All servers of a list get the same login, so one URL with it is enough.
 /// [`client_certificate`](Self::client_certificate) and [`credentials`](Self::credentials) are the other ways to log in.
 ///
 /// # Server
@@ -104,8 +104,8 @@ const ACCEPT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Version 2.9 or newer. For each queue there is a stream `SV_<system>_Q<number>`, and for each system `SV_<system>_STATE`,
 /// `SV_<system>_LEASE` and `SV_<system>_QUARANTINE`. The last message of a queue's stream stays there after it was handled, because a
 /// server that is killed may forget where an empty stream was. The server counts it; [`Store::queues`](crate::durable::Store::queues) does not.
-/// A server that was killed may also bring messages back that had left the queue. Then `Store::queues` says that more messages wait than there are,
-/// until the owner of the queue has deleted them again.
+/// A server that was killed may also bring back messages that had left the queue. Then `Store::queues` counts them as waiting until the owner of
+/// the queue has deleted them again.
 ///
 /// You may limit the streams of queues, as long as `discard` stays `new`. If nothing waits and a limit leaves no room beside the last message,
 /// the store deletes that message when the next one arrives.

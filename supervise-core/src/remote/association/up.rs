@@ -221,7 +221,7 @@ impl Up {
         }
     }
 
-    /// A packet of this association. What the window allows now is not sent yet.
+    /// A packet of this association has arrived. The caller flushes afterwards, because the window may allow more now.
     pub(super) fn arrives(
         &mut self,
         settings: &Settings,

@@ -145,7 +145,7 @@ pub enum Frame {
     Tell {
         /// The recipient.
         to: Id,
-        /// How many they are.
+        /// How many messages the body has.
         count: u32,
         /// The messages, one behind the other.
         body: Body,
@@ -213,8 +213,8 @@ pub enum Frame {
 }
 
 impl Frame {
-    /// What a frame counts beside its body, in bytes: at least what its head takes on the wire. Each of several messages counts as
-    /// much, because it takes memory of its own where it waits.
+    /// What a frame counts beside its body, in bytes: at least what its head takes on the wire. Each message of a
+    /// [`Frame::Tell`] counts this much, because it takes memory of its own where it waits.
     pub const HEAD: u64 = 32;
 
     /// How many bytes of the window the frame takes.

@@ -127,9 +127,9 @@ impl NodeBuilder {
     }
 
     /// Sets how many actors of one peer this node may know, how many asks and how many watches may be under way in each direction, and how many of
-    /// a peer's actors may be full at a time, at least one each. An ask of this node beyond the limit fails with `MailboxFull`, and the watcher of a watch beyond it
-    /// gets a `Terminated` with `HowEnded::TooManyWatches`. A node ends its association with a peer that exceeds the limit; for watches,
-    /// only after many refusals. So peers should have the same limit. The default is 65 536.
+    /// a peer's actors may be full at a time. A limit of 0 counts as 1. An ask of this node beyond the limit fails with `MailboxFull`, and the watcher
+    /// of a watch beyond it gets a `Terminated` with `HowEnded::TooManyWatches`. A node ends its association with a peer that exceeds the
+    /// limit; for watches, only after many refusals. So peers should have the same limit. The default is 65 536.
     pub fn limit(mut self, each: usize) -> Self {
         let each = each.max(1);
         self.limits.refs = each;

@@ -10,7 +10,7 @@ use super::{Node, NodeCore};
 use crate::actor::{RefOf, ReplyTo};
 use crate::base::{ActorPath, InvalidPath};
 
-/// How long a search waits that is beyond the limit of asks, before it tries again.
+/// How long a search that is beyond the limit of asks waits before it tries again.
 const AGAIN: Duration = Duration::from_millis(50);
 
 /// Why no actor was found on another node.
@@ -92,7 +92,7 @@ impl Node {
                 }
                 let changed = news.changed();
                 if is_refused {
-                    // There may be room for one more ask soon, which is no news.
+                    // Nothing tells this task when there is room for one more ask.
                     let _early = tokio::time::timeout(AGAIN, changed).await;
                 } else {
                     let _closed = changed.await;

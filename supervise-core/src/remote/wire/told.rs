@@ -1,4 +1,4 @@
-//! The messages of a [`Frame::Tell`]. Each is its length, and what the body of an ask is: the number of its handler, and its arguments.
+//! The messages of a [`Frame::Tell`]. Each begins with its length. Then come the number of its handler and its arguments, as in the body of an ask.
 
 use std::mem::take;
 
@@ -30,7 +30,7 @@ impl<'a> Iterator for Told<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        // What is cut off stays where it is.
+        // A message that is cut off is not taken.
         let mut rest = Reader(self.0.0);
         let length = rest.number()?;
         let message = rest.take(length)?;
@@ -54,7 +54,7 @@ impl Telling {
     /// How many bytes the length and the number of most messages take together.
     const USUAL: usize = 2;
 
-    /// How many they take at most.
+    /// How many bytes both take at most.
     const LONGEST: usize = 20;
 
     /// The largest buffer that is kept, in bytes.
@@ -85,7 +85,7 @@ impl Telling {
         self.arguments().len()
     }
 
-    /// The message is told, to the handler of this number. Returns how many bytes of the window it takes.
+    /// Ends a message that is told to the handler with this number. Returns how many bytes of the window it takes.
     pub(in crate::remote) fn tell(&mut self, handler: u64) -> u64 {
         if let (Ok(length @ ..0x80), Ok(handler @ ..0x80)) =
             (u8::try_from(self.length() + 1), u8::try_from(handler))
@@ -104,7 +104,7 @@ impl Telling {
         Frame::HEAD + (self.out.body.len() - self.last) as u64
     }
 
-    /// The message is asked, of the handler of this number. Returns the body of its frame.
+    /// Ends a message that asks the handler with this number. Returns the body of its frame.
     pub(in crate::remote) fn ask(&mut self, handler: u64) -> Body {
         let body = if let Ok(handler @ ..0x80) = u8::try_from(handler) {
             let last = &mut self.out.body[self.last + 1..];
@@ -119,7 +119,7 @@ impl Telling {
         body
     }
 
-    /// The message is not sent.
+    /// Drops the message that was begun.
     pub(in crate::remote) fn abandon(&mut self) {
         self.out.body.truncate(self.last);
         if self.is_empty() {

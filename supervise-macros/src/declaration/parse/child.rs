@@ -66,7 +66,7 @@ pub(super) fn children(data: &mut Data, errors: &mut Errors) -> Vec<Child> {
 }
 
 /// Takes each `#[child(given)]` off its field. Refuses a `Child<..>` without any `#[child]`, because nothing would fill it
-/// in. `mend` says what to do with such a field, whose number it gets.
+/// in. `mend` gets the number of such a field and the field, and says what to do with it.
 fn check_given(fields: &mut Fields, mend: &dyn Fn(usize, &Field) -> String, errors: &mut Errors) {
     for (at, field) in fields.iter_mut().enumerate() {
         attributes::unfold(&mut field.attrs);

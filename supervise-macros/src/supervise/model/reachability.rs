@@ -209,7 +209,7 @@ impl<'a> Earlier<'a> {
     }
 }
 
-/// What to remove where `rule` and the earlier rule match the same: a part of the one, or a part of the other.
+/// What to remove if `rule` and the earlier rule match the same failures: `part` of `rule`, or `other` of the earlier rule.
 fn mend(part: &str, other: &str, rule: &Rule, earlier: &Rule) -> String {
     let (mut kept, mut wanted) = (earlier.answer.directive.word(), rule.answer.directive.word());
     if kept == wanted {

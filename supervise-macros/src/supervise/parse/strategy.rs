@@ -227,11 +227,11 @@ fn linear(setting: &Setting, errors: &mut Errors) -> syn::Result<Backoff> {
     Ok(Backoff { growth: model::Growth::Linear { window, initial, renamed }, text: written(setting.tokens()) })
 }
 
-/// An argument of a backoff, and what it is and how it could be written, in case that it is missing.
+/// An argument of a backoff. The two texts are for the error if it is missing: what it is, and how it could be written.
 type Required = (Option<Value<Duration>>, (&'static str, String));
 
-/// The values of the two required arguments of a backoff. If another argument is wrong, that one may be the missing one, so a
-/// stand-in takes its place.
+/// The values of the two required arguments of a backoff. If another argument has an error (`failed`), it may be the missing one with a
+/// misspelled name. Then a stand-in replaces the missing one, and no second error is reported.
 fn required(
     setting: &Setting,
     (first, (first_is, first_text)): Required,

@@ -8,7 +8,7 @@ use super::{Fall, History};
 
 /// Why the last child was given up.
 struct Why {
-    /// The last child, or the actor that its own last child was.
+    /// The last child. If that was a pattern that gave up a last child of its own, this is the child of that pattern.
     child: String,
     key: u64,
     /// The actor whose code failed.

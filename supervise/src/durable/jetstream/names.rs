@@ -343,7 +343,8 @@ impl Open {
             let text = Bytes::copy_from_slice(name.as_bytes());
             if self.put_after(&of_name(next), text, 0).await?.is_some() {
                 self.read_names().await?;
-                // Another process may have given the name to an older queue in the meantime. Whoever reads both names takes that one.
+                // Another process may have given the name to an older queue in the meantime. A process that reads both takes
+                // the older one.
                 let is_older = self.by_name(name).is_some_and(|id| id != next);
                 if is_older && !self.discard_unused(next).await? {
                     return Ok(next);

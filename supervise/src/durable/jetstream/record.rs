@@ -94,8 +94,8 @@ pub(super) fn encode_stored(message: &Stored) -> bytes::Bytes {
     encode(&message.kind, message.accepted_at, &message.body)
 }
 
-/// Decodes a message of a stream. A message that has other fields counts as damaged, and its body is everything that stands there, so that nothing
-/// of it gets lost.
+/// Decodes a message of a stream. A message that lacks a field, or has bytes after the last one, counts as damaged. Then its body is all that
+/// stands there, so that nothing of it gets lost.
 pub(super) fn decode(seq: u64, bytes: &[u8], charge: Charge) -> Stored {
     let mut fields = Fields(bytes);
     let read = (|| Some((fields.text()?, fields.number()?, fields.next()?)))().filter(|_| fields.0.is_empty());
@@ -130,7 +130,7 @@ fn missing(bytes: usize) -> String {
     format!("the message is too large for the quarantine: its last {bytes} bytes are missing")
 }
 
-/// Whether a message in quarantine is this one of a queue.
+/// Whether a message in quarantine is the same as this message of a queue, perhaps without its last bytes.
 pub(super) fn is_same(confined: &Stored, message: &Stored) -> bool {
     let message = encode_stored(message);
     message.strip_prefix(&encode_stored(confined)[..]).is_some_and(|cut| {

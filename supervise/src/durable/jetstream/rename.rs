@@ -19,7 +19,7 @@ use super::{Result, broken};
 /// A number that no stream reaches.
 const NO_SEQUENCE: u64 = i64::MAX as u64;
 
-/// How often, and how long after each other, the store asks whether the server has stored what it has taken.
+/// How many times the store asks whether the server has stored what it has taken, and how long it waits between two times.
 const ASKS: (u32, Duration) = (100, Duration::from_millis(20));
 
 /// What the stream of a queue has as its subject while the queue is about to be deleted. Nobody sends messages there.
@@ -107,8 +107,8 @@ impl Open {
         Ok(row.is_some_and(|row| row.waiting > 0 || row.quarantined > 0 || row.owner.is_some()))
     }
 
-    /// The error if a process that claims a queue cannot use its stream. Returns whether a rename was interrupted before it saw that the queue has messages: then the
-    /// claim undoes what the rename has done.
+    /// Fails if a process that claims a queue cannot use its stream. Returns whether a rename was interrupted before it saw that the queue has
+    /// messages. Then the claim undoes what the rename has done.
     pub(super) async fn check_open(&mut self, id: QueueId, state: &Looked) -> Result<bool> {
         if state.unfit.is_none() && state.is_fenced && self.is_used(id).await? {
             return Ok(true);
@@ -150,8 +150,9 @@ impl Open {
         if is_fenced { self.wait_for_earlier(id, fence).await } else { Ok(()) }
     }
 
-    /// Waits until the server has stored what had arrived before the fence. It takes messages into a stream one by one. When it refuses this one, it
-    /// has stored the others; if the stream has replicas, a newer server may refuse it as soon as it knows the numbers of the others.
+    /// Waits until the server has stored what had arrived before the fence. To find out, it sends a message that the server must refuse. A server takes
+    /// messages into a stream one by one, so it has stored the earlier ones when it refuses this one. But if the stream has replicas, a newer server
+    /// may refuse it as soon as it knows the numbers of the earlier ones.
     async fn wait_for_earlier(&self, id: QueueId, fence: String) -> Result<()> {
         for _ in 0..ASKS.0 {
             let message = PublishMessage::build().expected_last_sequence(NO_SEQUENCE);

@@ -45,7 +45,7 @@ pub(super) fn servers(list: &str, mut options: ConnectOptions) -> Result<(Vec<Se
     Ok((servers, options))
 }
 
-/// The list as it may be shown: without what is in front of an `@`.
+/// The list as it may be shown: without the login, which is what stands before an `@`.
 pub(super) fn shown(urls: &str) -> String {
     let mut parts = urls.rsplit('@');
     let last = parts.next().unwrap_or_default().to_owned();
@@ -57,11 +57,11 @@ pub(super) fn shown(urls: &str) -> String {
 
 fn not_encoded() -> super::StoreError {
     broken(
-        "the user, the password or the token in a URL for NATS has a character that must be written as in `%40`, which is `@`",
+        "the user, the password or the token in a URL for NATS has a special character: write it percent-encoded, such as `%40` for `@`",
     )
 }
 
-/// A part of a URL in which `%40` stands for `@`.
+/// Decodes a percent-encoded part of a URL.
 fn decoded(text: &str) -> Result<String> {
     let mut bytes = Vec::new();
     let mut parts = text.split('%');

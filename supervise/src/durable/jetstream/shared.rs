@@ -65,7 +65,7 @@ impl Open {
         let id = self.queue_named(name).await?;
         let mut state = self.stream_state(id).await?;
         if self.check_open(id, &state).await? {
-            // Only its owner may do that.
+            // Only the owner of a queue may lift its fence.
             self.claim(name).await?;
             self.release(id).await?;
             state = self.stream_state(id).await?;
