@@ -4,6 +4,7 @@ mod failures;
 mod limits;
 mod lines;
 mod loops;
+mod outages;
 mod waiting;
 
 use supervise_core::{DeadLetterReason, During, NodeState, Outcome};
@@ -13,6 +14,12 @@ use super::super::sight::{Budget, Counts, Endless, GivenUp, Loss, Replacement, T
 use super::super::text::text;
 use super::super::wish::Wish;
 use super::*;
+
+const STOPPED: Outcome = Outcome::Stopped { children: 1 };
+
+fn delayed(seconds: u64) -> Outcome {
+    Outcome::Restarting { children: 1, delay: Some(secs(seconds)) }
+}
 
 fn secs(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
