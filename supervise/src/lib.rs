@@ -154,6 +154,8 @@ pub mod durable;
 mod marks;
 #[cfg(feature = "metrics")]
 pub mod metrics;
+#[cfg(any(feature = "console", feature = "durable-jetstream", feature = "zenoh"))]
+mod percent;
 #[cfg(any(feature = "console", feature = "metrics"))]
 #[cfg_attr(not(feature = "console"), allow(dead_code, reason = "the metrics need a part of it"))]
 mod sight;

@@ -41,6 +41,8 @@ use ::zenoh::sample::{Sample, SampleKind};
 use supervise_core::remote::{BoxFuture, Inbox, NodeId, Transport, TransportError};
 use tokio::sync::oneshot;
 
+use crate::percent::decoded;
+
 /// How many packets may wait for the engine's thread. Each peer's window bounds their bytes.
 const QUEUE: usize = 4096;
 
@@ -435,19 +437,7 @@ fn chunk(node: &NodeId) -> String {
 
 /// The node of a part of a key.
 fn node(chunk: &str) -> Option<NodeId> {
-    let text = if chunk.contains('%') { Cow::Owned(unescaped(chunk)?) } else { Cow::Borrowed(chunk) };
+    let text = if chunk.contains('%') { Cow::Owned(decoded(chunk)?) } else { Cow::Borrowed(chunk) };
     let (system, address) = text.split_once('@')?;
     Some(NodeId::new(system, address))
-}
-
-fn unescaped(chunk: &str) -> Option<String> {
-    let mut bytes = Vec::new();
-    let mut rest = chunk;
-    while let Some((before, after)) = rest.split_once('%') {
-        bytes.extend(before.bytes());
-        bytes.push(u8::from_str_radix(after.get(..2)?, 16).ok()?);
-        rest = after.get(2..)?;
-    }
-    bytes.extend(rest.bytes());
-    String::from_utf8(bytes).ok()
 }

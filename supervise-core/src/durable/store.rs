@@ -38,7 +38,8 @@ pub trait MessageStore: Send + 'static {
     /// A change about a message that is not there (any more) changes nothing and is not an error: the runtime repeats changes
     /// after [`CommitError::Unknown`]. In a queue that another process owns now, or that this one has not claimed since it opened the store,
     /// [`Change::Handled`], [`Change::Charged`] and [`Change::Quarantine`] may have no effect either, and are not errors. If the runtime claims
-    /// such a queue again, it treats the messages that it had before as if a process had died: rule 27.6.
+    /// such a queue again, it treats the messages that it had before as if a process had died
+    /// (rule [27.6](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.6)).
     fn commit<'a>(&'a mut self, group: &'a Group) -> StoreFuture<'a, Result<Vec<Appended>, CommitError>>;
 
     /// The messages of a queue that come next after `after`, in their order. Fails with [`StoreErrorKind::Claimed`] if another

@@ -169,12 +169,11 @@ impl<A: RemoteActor> Proxy<A> {
         for message in written.drain(..) {
             match message {
                 Written::Asked { name, asker, .. } => self.lost(name, reason, Some(asker)),
-                Written::Told(Frame::Tell { body, .. }) => {
+                Written::Told { body, .. } => {
                     for (message, _) in Told::new(&body) {
                         self.lost(self.name_of(message), reason, None);
                     }
                 }
-                Written::Told(_) => {}
             }
         }
         gate
@@ -183,7 +182,8 @@ impl<A: RemoteActor> Proxy<A> {
     /// Puts the messages that were told so far into one frame.
     fn told(&mut self, written: &mut Vec<Written>) {
         if !self.telling.is_empty() {
-            written.push(Written::Told(self.telling.frame(self.actor)));
+            let (count, body) = self.telling.take();
+            written.push(Written::Told { count, body });
         }
     }
 

@@ -83,7 +83,7 @@ impl Kind {
                 "Look at the handler that the card names. Move blocking calls and long computations to `ctx.blocking` or `spawn_blocking`."
             }
             Self::Stuck => {
-                "Find out what the handler that the card names waits for: a lock, a socket, or an actor that the console cannot see, perhaps one under \"In one message for long\" below the cards. Give the call a timeout. A restart by hand drops the handler after the stop timeout."
+                "Find out what the handler that the card names waits for: a lock, a socket, or an actor that the console cannot see, perhaps one of those that are listed below the cards. Give the call a timeout. A restart by hand drops the handler after the stop timeout."
             }
             Self::BranchDown => {
                 "Fix the cause that the card shows, then spawn the branch again or restart the program. If the limit was too tight, change `max_retries` and `within`."

@@ -126,7 +126,7 @@ fn advice<'a>(out: &mut Lines, cards: impl IntoIterator<Item = &'a Card>) {
         out.fill("", "", "What to do:");
     }
     for kind in kinds {
-        out.fill("  ", "    ", &format!("{}: {}", kind.title(), kind.advice()));
+        out.fill("  ", "    ", &format!("{}: {}", kind.title().to_lowercase(), kind.advice()));
         out.fill("  ", "", &kind.link());
     }
 }

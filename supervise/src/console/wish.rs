@@ -5,6 +5,8 @@
 
 use std::fmt::Write;
 
+use crate::percent::decoded;
+
 /// A reader's wish. Readers with the same wish share one list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Wish {
@@ -40,7 +42,8 @@ impl Wish {
     pub(super) fn of(query: &str) -> Self {
         let mut wish = Self::default();
         for (key, value) in query.split('&').filter_map(|pair| pair.split_once('=')) {
-            let value = decoded(value);
+            // A value that is badly encoded is left out.
+            let value = decoded(&value.replace('+', " ")).unwrap_or_default();
             if value.is_empty() || value.len() > LONGEST {
                 continue;
             }
@@ -67,8 +70,7 @@ impl Wish {
         if path.is_empty() {
             return Some(text);
         }
-        // Only in a query does a plus sign stand for a space.
-        let path = decoded(&path.replace('+', "%2B"));
+        let path = decoded(path)?;
         let is_one = path.starts_with('/') && path.len() <= LONGEST;
         let names: Vec<&str> = path.split('/').filter(|name| !name.is_empty()).collect();
         is_one.then(|| Self { focus: Some(format!("/{}", names.join("/"))), ..text })
@@ -112,25 +114,6 @@ pub(super) fn encoded(path: &str) -> String {
         }
     }
     out
-}
-
-/// The value of a query's field. A value that is not valid UTF-8 counts as empty.
-fn decoded(value: &str) -> String {
-    let mut bytes = Vec::with_capacity(value.len());
-    let mut rest = value.bytes();
-    while let Some(byte) = rest.next() {
-        bytes.push(match byte {
-            b'+' => b' ',
-            b'%' => {
-                let digits =
-                    [rest.next(), rest.next()].map(|digit| char::from(digit.unwrap_or(b' ')).to_digit(16));
-                let [Some(high), Some(low)] = digits else { return String::new() };
-                u8::try_from(high * 16 + low).unwrap_or_default()
-            }
-            byte => byte,
-        });
-    }
-    String::from_utf8(bytes).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -23,7 +23,10 @@ pub(in crate::remote) enum Gate {
 /// What a proxy has written.
 pub(in crate::remote) enum Written {
     /// Messages that are told.
-    Told(Frame),
+    Told {
+        count: u32,
+        body: Body,
+    },
     Asked {
         name: &'static str,
         body: Body,
@@ -55,7 +58,7 @@ impl Link {
         for message in messages.drain(..) {
             // The association is not over, so it takes what it is given.
             let _taken = match message {
-                Written::Told(frame) => association.send(frame),
+                Written::Told { count, body } => association.send(Frame::Tell { to, count, body }),
                 asked @ Written::Asked { .. } if !association.takes_ask() => {
                     refused.push(asked);
                     continue;

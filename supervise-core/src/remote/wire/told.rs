@@ -127,16 +127,16 @@ impl Telling {
         }
     }
 
-    /// The frame of the messages that are told.
-    pub(in crate::remote) fn frame(&mut self, to: u64) -> Frame {
+    /// The messages that are told: how many they are, and the body of their frame.
+    pub(in crate::remote) fn take(&mut self) -> (u32, Body) {
         let body = if self.out.body.capacity() > Self::BUFFER {
             Body::from(take(&mut self.out.body))
         } else {
             Body::from(&self.out.body[..])
         };
-        let frame = Frame::Tell { to, count: self.count, body };
+        let count = self.count;
         self.clear();
-        frame
+        (count, body)
     }
 
     fn clear(&mut self) {
@@ -172,9 +172,8 @@ mod tests {
             assert_eq!(telling.length(), arguments.len());
             written += telling.tell(handler);
         }
-        let frame = telling.frame(5);
-        assert_eq!(frame.size(), written);
-        let Frame::Tell { to: 5, count, body } = frame else { panic!("{frame:?}") };
+        let (count, body) = telling.take();
+        assert_eq!(Frame::Tell { to: 5, count, body: body.clone() }.size(), written);
         assert_eq!((Told::count(&body), count as usize), (Some(count), messages().count()));
         assert_eq!(Told::new(&body).map(|(_, bytes)| bytes).sum::<u64>(), written);
         let read = Told::new(&body).map(|(message, _)| take_number(message).unwrap());
@@ -217,7 +216,7 @@ mod tests {
             telling.tell(3);
             ends.push(telling.out.body.len());
         }
-        let Frame::Tell { body, .. } = telling.frame(5) else { panic!("not told") };
+        let (_, body) = telling.take();
         for length in 0..=body.len() {
             let count = ends.iter().position(|end| *end == length).map(|at| u32::try_from(at).unwrap() + 1);
             assert_eq!(Told::count(&body[..length]), count, "{length} bytes");
