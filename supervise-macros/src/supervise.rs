@@ -52,7 +52,7 @@ pub(crate) fn attribute(arguments: &TokenStream, item: &TokenStream) -> TokenStr
     quote!(#declared)
 }
 
-/// The message for an attribute on an item that is no type.
+/// The message for an attribute on an item other than a type.
 fn misplaced(item: &TokenStream) -> String {
     match syntax::read(item.clone(), Block::parse) {
         Ok(block) => format!(

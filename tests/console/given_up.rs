@@ -2,44 +2,13 @@
 
 use std::time::Duration;
 
-use supervise::console::{Console, Watch};
+use supervise::console::Console;
 use supervise::pattern::{BackoffSupervisor, Pool};
-use supervise::prelude::*;
 use supervise::testkit::TestSystem;
 use supervise::{Backoff, StoppingTable};
 
+use crate::clerk::{Clerk, look, words};
 use crate::log::Log;
-
-#[derive(Debug, thiserror::Error)]
-#[error("no ink")]
-struct NoInk;
-
-#[actor]
-struct Clerk;
-
-#[actor]
-impl Clerk {
-    #[handler]
-    fn stamp(&mut self) -> Result<(), NoInk> {
-        Err(NoInk)
-    }
-
-    #[handler]
-    fn go_home(&mut self, ctx: &mut Context<Self>) {
-        ctx.stop_self();
-    }
-}
-
-async fn look(system: &TestSystem, watch: &mut Watch, looks: u64) {
-    for _ in 0..looks {
-        system.advance(Duration::from_secs(1)).await;
-        watch.look();
-    }
-}
-
-fn words(watch: &Watch) -> String {
-    watch.text().split_whitespace().collect::<Vec<_>>().join(" ")
-}
 
 fn seconds(min: u64, max: u64) -> Backoff {
     Backoff::exponential(Duration::from_secs(min), Duration::from_secs(max))

@@ -2,37 +2,13 @@
 
 use std::time::Duration;
 
-use supervise::console::{Console, Watch};
+use supervise::console::Console;
 use supervise::pattern::{BackoffSupervisor, BackoffSupervisorRef};
 use supervise::prelude::*;
 use supervise::testkit::TestSystem;
 use supervise::{Backoff, Children, DeadLetterReason, Intervention};
 
-#[derive(Debug, thiserror::Error)]
-#[error("no ink")]
-struct NoInk;
-
-#[actor]
-struct Clerk;
-
-#[actor]
-impl Clerk {
-    #[handler]
-    fn stamp(&mut self) -> Result<(), NoInk> {
-        Err(NoInk)
-    }
-}
-
-async fn look(system: &TestSystem, watch: &mut Watch, looks: u64) {
-    for _ in 0..looks {
-        system.advance(Duration::from_secs(1)).await;
-        watch.look();
-    }
-}
-
-fn words(watch: &Watch) -> String {
-    watch.text().split_whitespace().collect::<Vec<_>>().join(" ")
-}
+use crate::clerk::{Clerk, ClerkRef, NoInk, look, words};
 
 fn office(system: &TestSystem, delays: Backoff) -> BackoffSupervisorRef<Clerk> {
     system.spawn_with("office", BackoffSupervisor::on_failure("clerk", || Clerk, delays).props()).unwrap()
@@ -203,7 +179,7 @@ impl Shop {
     }
 }
 
-/// A branch is no longer down when the actor above it was replaced as a whole. Rule 22.3.
+/// The card of a branch that is down goes when the actor above the branch is replaced. Rule 22.3.
 #[supervise::test]
 async fn con_15_a_branch_is_not_down_when_its_supervisor_was_replaced(system: &TestSystem) {
     system.allow_failures();

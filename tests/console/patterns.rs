@@ -9,33 +9,8 @@ use supervise::prelude::*;
 use supervise::testkit::TestSystem;
 use supervise::{Backoff, Children, StoppingTable};
 
+use crate::clerk::{Clerk, ClerkRef, NoInk, look, words};
 use crate::log::Log;
-
-#[derive(Debug, thiserror::Error)]
-#[error("no ink")]
-struct NoInk;
-
-#[actor]
-struct Clerk;
-
-#[actor]
-impl Clerk {
-    #[handler]
-    fn stamp(&mut self) -> Result<(), NoInk> {
-        Err(NoInk)
-    }
-}
-
-async fn look(system: &TestSystem, watch: &mut Watch, looks: u64) {
-    for _ in 0..looks {
-        system.advance(Duration::from_secs(1)).await;
-        watch.look();
-    }
-}
-
-fn words(watch: &Watch) -> String {
-    watch.text().split_whitespace().collect::<Vec<_>>().join(" ")
-}
 
 fn delays() -> Backoff {
     Backoff::exponential(Duration::from_secs(2), Duration::from_secs(20))

@@ -4,24 +4,10 @@ use std::time::Duration;
 
 use supervise::console::{Console, Watch};
 use supervise::pattern::{BackoffSupervisor, BackoffSupervisorRef};
-use supervise::prelude::*;
 use supervise::testkit::TestSystem;
 use supervise::{Backoff, Intervention};
 
-#[derive(Debug, thiserror::Error)]
-#[error("no ink")]
-struct NoInk;
-
-#[actor]
-struct Clerk;
-
-#[actor]
-impl Clerk {
-    #[handler]
-    fn stamp(&mut self) -> Result<(), NoInk> {
-        Err(NoInk)
-    }
-}
+use crate::clerk::Clerk;
 
 const LONGEST: u64 = 2_000;
 

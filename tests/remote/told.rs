@@ -56,7 +56,7 @@ macro_rules! sink {
                     let now = poll_fn(|cx| Poll::Ready(ask.as_mut().poll(cx))).await;
                     match now {
                         Poll::Pending => drop(asks.spawn(async move { (number, ask.await) })),
-                        // The ref did not take it, so it is no dead letter.
+                        // The sender got the message back, so it does not become a dead letter.
                         Poll::Ready(Err(AskError::MailboxFull)) => refused += 1,
                         Poll::Ready(Err(AskError::Stopped)) => {}
                         Poll::Ready(answer) => panic!("{number}: {answer:?}"),

@@ -71,7 +71,7 @@ pub(super) fn is_backoff(name: &str) -> bool {
 
 const EXPECTED: &str = "expected a number of restarts: write `10`, a constant, or a setting such as `self.settings.retries`; for no limit, ";
 
-/// The error for a limit that is no number, where nothing else stands in the parentheses after `name`.
+/// The error for `name(limit)`, if the limit is not a number.
 pub(super) fn wrong_limit(settings: &[Setting], name: &str) -> Option<syn::Error> {
     let [only] = settings else { return None };
     if only.name != "max_retries" {

@@ -134,7 +134,7 @@ fn last_in(handler: Option<&str>, row: &Row) -> String {
     }
 }
 
-/// What it does now. `ill`: what is wrong with it, unless a card says so.
+/// What it does now. `ill` says what is wrong with it; it is `None` if a card says that.
 fn does(row: &Row, ill: Option<Kind>, now: Time) -> String {
     let long = row.since.map_or_else(String::new, |since| format!(" for {}", Span(now.saturating_sub(since))));
     if let Some(due) = row.due {

@@ -133,7 +133,7 @@ fn loops(fails: &[(u64, u32, Outcome)], end: u64) -> Vec<(u64, u64, Option<Time>
     shown
 }
 
-/// CON-13: the time for which an actor waits is no sign that it will fail again. Rule 22.3.
+/// CON-13: a long delay does not make a loop last longer. Rule 22.3.
 #[test]
 fn con_13_a_loop_with_long_delays_is_over_a_minute_after_a_try_that_lasts() {
     let (mut second, mut fails) = (0, Vec::new());
