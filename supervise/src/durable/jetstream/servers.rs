@@ -5,12 +5,14 @@
 use async_nats::{ConnectOptions, ServerAddr};
 
 use super::{Result, broken};
+use crate::percent::decoded;
 
 /// The servers in a list, and the options with the login of their URLs.
 pub(super) fn servers(list: &str, mut options: ConnectOptions) -> Result<(Vec<ServerAddr>, ConnectOptions)> {
     let (mut servers, mut logins) = (Vec::new(), Vec::new());
     for text in list.split(',').map(str::trim).filter(|text| !text.is_empty()) {
         let mut url = text.parse::<ServerAddr>().map_err(broken)?.into_inner();
+        let decoded = |part| decoded(part).ok_or_else(not_encoded);
         let login = (decoded(url.username())?, url.password().map(decoded).transpose()?);
         if !login.0.is_empty() {
             logins.push(login);
@@ -61,19 +63,6 @@ fn not_encoded() -> super::StoreError {
     )
 }
 
-/// Decodes a percent-encoded part of a URL.
-fn decoded(text: &str) -> Result<String> {
-    let mut bytes = Vec::new();
-    let mut parts = text.split('%');
-    bytes.extend(parts.next().unwrap_or_default().bytes());
-    for part in parts {
-        let (byte, rest) = part.split_at_checked(2).ok_or_else(not_encoded)?;
-        bytes.push(u8::from_str_radix(byte, 16).map_err(|_| not_encoded())?);
-        bytes.extend(rest.bytes());
-    }
-    String::from_utf8(bytes).map_err(|_| not_encoded())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -98,6 +87,7 @@ mod tests {
         let bad = [
             "nats://me:a%4@one",
             "nats://me:a%zz@one",
+            "nats://me:a%+4@one",
             "nats://me:1/b@one",
             "nats://%ff@one",
             "a@one,b@two",
@@ -107,6 +97,5 @@ mod tests {
             read(list).expect_err(list);
         }
         read("me:a%40b@one,me:a%40b@two,three").expect("it is the same");
-        assert_eq!(decoded("a%40%e2%82%ac%25").expect("it is encoded"), "a@€%");
     }
 }
